@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stencil as a oneTBB flow graph that is built once: only its runs are measured.
+#include <memory>
+
+#include "common/tbb_graph.hpp"
+
+namespace {
+using namespace heddle::bench;
+
+template <class Kernel>
+std::int64_t run(StencilCells& cells) {
+  static std::unique_ptr<TbbGraph> built;
+  if (!built) {
+    built = std::make_unique<TbbGraph>();
+    build_stencil<Kernel>(*built, cells);
+  }
+  return time_ns([&] { built->run(); });
+}
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_main(argc, argv, [](const Options& options) {
+    in_tbb_arena([&] {
+      StencilCells cells;
+      measure_tasks("stencil", "tbb_run", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
+    });
+  });
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything comes from Debian packages; scripts/setup installs them.
+
+# A macro: packages leave variables that their own functions need.
+macro(heddle_require package debian)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} was not found: install ${debian} (scripts/setup installs all that is needed)")
+  endif()
+endmacro()
+
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+heddle_require(Boost libboost-context-dev COMPONENTS context)
+heddle_require(fmt libfmt-dev)
+heddle_require(spdlog libspdlog-dev)
+heddle_require(nlohmann_json nlohmann-json3-dev)
+heddle_require(CLI11 libcli11-dev)
+heddle_require(PkgConfig pkg-config)
+pkg_check_modules(hwloc QUIET IMPORTED_TARGET GLOBAL hwloc)
+if(NOT TARGET PkgConfig::hwloc)
+  message(FATAL_ERROR "hwloc was not found: install libhwloc-dev (scripts/setup installs all that is needed)")
+endif()
+if(HEDDLE_BUILD_PROGRAMS OR HEDDLE_BUILD_TESTS OR HEDDLE_BUILD_BENCH)
+  heddle_require(Eigen3 libeigen3-dev NO_MODULE)
+endif()
+if(HEDDLE_BUILD_TESTS)
+  heddle_require(GTest "libgtest-dev libgmock-dev")
+endif()
+if(HEDDLE_BUILD_BENCH)
+  heddle_require(benchmark libbenchmark-dev)
+endif()

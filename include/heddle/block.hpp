@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A block: one SPMD instance of a task, as its kernel sees it.
+#pragma once
+
+#include <heddle/window.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace heddle {
+
+namespace detail {
+
+/// An N-dimensional copy between two strided regions of the same shape. Strides in bytes.
+struct CopyPlan {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::size_t element_bytes = 0;
+  int rank = 0;
+  std::int64_t shape[max_tensor_rank]{};
+  std::int64_t to_stride[max_tensor_rank]{};
+  std::int64_t from_stride[max_tensor_rank]{};
+};
+
+/// A signal cell, its width erased.
+struct SignalRef {
+  void* cell = nullptr;
+  const WindowTable* window = nullptr;
+  int rank = 0;
+  bool wide = false;  ///< 64 bit
+};
+template <SignalValue T>
+SignalRef ref(const Signal<T>& signal) {
+  return {signal.cell, signal.window, signal.rank, sizeof(T) == 8};
+}
+
+/// What a backend does for a running block.
+class BlockServices {
+ public:
+  virtual void put(int peer, const CopyPlan& plan) = 0;
+  virtual void get(int peer, const CopyPlan& plan) = 0;
+  virtual void notify(const SignalRef& signal, std::int64_t value, Notify how, Order order) = 0;
+  virtual void wait(const SignalRef& signal, Compare compare, std::int64_t value) = 0;
+  virtual bool test(const SignalRef& signal, Compare compare, std::int64_t value) = 0;
+  virtual void fence(int peer) = 0;
+  virtual void quiet() = 0;
+  virtual void load(void* value, const void* cell, std::size_t bytes) = 0;
+  virtual void store(void* cell, const void* value, std::size_t bytes) = 0;
+  virtual void clean(const void* data, std::size_t bytes) = 0;
+  virtual void invalidate(const void* data, std::size_t bytes) = 0;
+  virtual bool cancelled() = 0;
+
+ protected:
+  ~BlockServices() = default;
+};
+
+template <class D, class S, int N>
+CopyPlan plan_copy(const char* operation, const Strided<D, N>& to, const Strided<S, N>& from) {
+  static_assert(std::is_same_v<std::remove_const_t<D>, std::remove_const_t<S>>, "both sides have one element type");
+  CopyPlan plan{reinterpret_cast<std::byte*>(to.data), reinterpret_cast<const std::byte*>(from.data), sizeof(D), N, {}, {}, {}};
+  for (int d = 0; d < N; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    if (to.shape[i] != from.shape[i]) throw_bad_shape(operation, from.shape.data(), N, to.shape[i]);
+    plan.shape[d] = to.shape[i];
+    plan.to_stride[d] = to.stride[i] * static_cast<std::int64_t>(sizeof(D));
+    plan.from_stride[d] = from.stride[i] * static_cast<std::int64_t>(sizeof(D));
+  }
+  return plan;
+}
+
+}  // namespace detail
+
+class Block {
+ public:
+  struct Identity {
+    std::int64_t index = 0;
+    std::int64_t count = 1;
+    int rank = 0;
+    int ranks = 1;
+    std::int64_t round = 0;
+    const char* task = "";
+  };
+  Block(detail::BlockServices& services, const Identity& identity) : services_(&services), identity_(identity) {}
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  /// In [0, count).
+  std::int64_t index() const { return identity_.index; }
+  std::int64_t count() const { return identity_.count; }
+  int rank() const { return identity_.rank; }
+  int ranks() const { return identity_.ranks; }
+  std::int64_t round() const { return identity_.round; }
+  const char* task() const { return identity_.task; }
+
+  /// Copies a region into a peer's window. Same shape on both sides.
+  template <class T, class S, int N>
+  void put(const Remote<T, N>& to, const View<S, N>& from) {
+    services_->put(to.rank(), detail::plan_copy("put", to.strided(), from.strided()));
+  }
+  /// Copies a region of a peer's window into a view.
+  template <class T, class S, int N>
+  void get(const View<T, N>& to, const Remote<S, N>& from) {
+    static_assert(!std::is_const_v<T>, "get writes its first argument");
+    services_->get(from.rank(), detail::plan_copy("get", to.strided(), from.strided()));
+  }
+  /// Updates one cell atomically; released, it also publishes this block's earlier puts to that peer.
+  template <SignalValue T>
+  void notify(const Signal<T>& signal, std::type_identity_t<T> value, Notify how, Order order = Order::released) {
+    services_->notify(detail::ref(signal), value, how, order);
+  }
+  /// Parks until the cell compares true with the value. The cell belongs to this block's own rank.
+  template <SignalValue T>
+  void wait(const Signal<T>& signal, Compare compare, std::type_identity_t<T> value) {
+    services_->wait(detail::ref(signal), compare, value);
+  }
+  /// The same question, asked once.
+  template <SignalValue T>
+  bool test(const Signal<T>& signal, Compare compare, std::type_identity_t<T> value) {
+    return services_->test(detail::ref(signal), compare, value);
+  }
+  /// Orders this block's earlier puts and notifies to the peer before its later ones.
+  void fence(Peer peer) { services_->fence(peer.rank); }
+  void fence(int rank) { services_->fence(rank); }
+  /// Returns when this block's earlier puts have reached their peers.
+  void quiet() { services_->quiet(); }
+
+  /// Scalar access to device memory through the core's own cache, which is not coherent on a chip: `clean` writes lines
+  /// back, `invalidate` forgets them. Plain loads and stores on the host.
+  template <class T, int N, class... I>
+    requires detail::all_indices<I...>
+  std::remove_const_t<T> read(const View<T, N>& view, I... index) {
+    std::remove_const_t<T> value;
+    services_->load(&value, &view(index...), sizeof value);
+    return value;
+  }
+  template <class T, int N, class... I>
+    requires detail::all_indices<I...>
+  void write(const View<T, N>& view, std::type_identity_t<T> value, I... index) {
+    services_->store(&view(index...), &value, sizeof value);
+  }
+  template <class T, int N>
+  void clean(const View<T, N>& view) { services_->clean(view.span().data(), view.span().size_bytes()); }
+  template <class T, int N>
+  void invalidate(const View<T, N>& view) { services_->invalidate(view.span().data(), view.span().size_bytes()); }
+
+  /// True once the rank is being cancelled: a long kernel that asks can end early.
+  bool cancelled() const { return services_->cancelled(); }
+
+ private:
+  detail::BlockServices* services_;
+  Identity identity_;
+};
+
+}  // namespace heddle

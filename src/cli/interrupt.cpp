@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/interrupt.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <utility>
+
+#include "cli/failure.hpp"
+
+namespace heddle::cli {
+namespace {
+
+/// Wakes the thread when the command is done. Sent to that thread alone.
+constexpr int wake_signal = SIGUSR1;
+
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return ::sigaction(signal, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
+         action.sa_handler == SIG_IGN;
+}
+
+/// A cancel that falls between two rounds stops none, so it is repeated this often until the session is gone.
+constexpr timespec repeat{0, 20'000'000};
+
+}  // namespace
+
+Interrupts::Interrupts() {
+  sigemptyset(&taken_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // nohup and shells in the background ignore some of them on purpose; a blocked signal would be delivered to us.
+    if (!is_ignored(signal)) sigaddset(&taken_, signal);
+  }
+  sigaddset(&taken_, wake_signal);
+  ::pthread_sigmask(SIG_BLOCK, &taken_, &before_);
+  thread_ = std::thread([this] { serve(); });
+  // Only the thread above waits for it: everybody else keeps what it does by default.
+  sigset_t wake;
+  sigemptyset(&wake);
+  sigaddset(&wake, wake_signal);
+  if (sigismember(&before_, wake_signal) == 0) ::pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
+}
+
+Interrupts::~Interrupts() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  ::pthread_kill(thread_.native_handle(), wake_signal);
+  thread_.join();
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool Interrupts::requested() const {
+  const std::scoped_lock lock(mutex_);
+  return requested_;
+}
+
+void Interrupts::protect(std::string path) {
+  const std::scoped_lock lock(mutex_);
+  unfinished_ = std::move(path);
+}
+
+void Interrupts::watch(Session* session) {
+  const std::scoped_lock lock(mutex_);
+  session_ = session;
+}
+
+void Interrupts::serve() {
+  bool repeating = false;
+  for (;;) {
+    const int signal = repeating ? ::sigtimedwait(&taken_, nullptr, &repeat) : ::sigwaitinfo(&taken_, nullptr);
+    const std::scoped_lock lock(mutex_);
+    if (closing_) return;
+    if (signal < 0 && errno != EAGAIN) continue;
+    if (signal > 0 && requested_) {
+      if (!unfinished_.empty()) ::unlink(unfinished_.c_str());
+      ::_exit(exit_failed);
+    }
+    requested_ = repeating = true;
+    if (session_ != nullptr) session_->cancel();
+  }
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/result.hpp"
+#include "cli/run_plan.hpp"
+#include "cli/trace_file.hpp"
+
+namespace heddle::cli {
+namespace {
+
+/// Runs the rounds until one fails or is interrupted; true when all passed.
+bool run_rounds(Session& session, const RunPlan& plan, Interrupts& interrupts, RunResult& result) {
+  Progress progress(plan.variant.empty() ? plan.name : plan.name + " " + plan.variant, plan.rounds, false);
+  const int phases = plan.program->phases();
+  for (std::int64_t round = 0; round < plan.rounds; ++round) {
+    RoundStatistics counters;
+    for (int phase = 0; phase < phases; ++phase) {
+      session.fill(round, phase);
+      add(counters, session.run());
+      if (plan.check) session.check(round, phase);
+      if (interrupts.requested()) return false;
+    }
+    add(result.total, counters);
+    result.rounds_done = round + 1;
+    progress.update(result.rounds_done);
+  }
+  return true;
+}
+
+Error interruption(const RunResult& result) {
+  const std::string message = fmt::format("interrupted in round {}, after {} of {} rounds", result.rounds_done,
+                                          result.rounds_done, result.rounds);
+  return Error(Code::user_error, message).with_hint("");
+}
+
+/// What keeps the trace from being written is a failure of the run, though the first one stays the first.
+void write_trace(TraceFile& trace, const Session& session, RunResult& result) {
+  try {
+    trace.write(session);
+    result.trace = trace.path();
+  } catch (const Error& error) {
+    if (result.error)
+      result.error->attach(error);
+    else
+      result.error = error;
+  }
+}
+
+/// Prepares and runs one plan. Throws UsageError for what the device or the session refuses.
+RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace, bool is_last) {
+  RunResult result{
+      plan.name, plan.variant, plan.backend, plan.device.ranks, 0, plan.rounds, 0, {}, {}, plan.check, false, {}, {}};
+  bool is_prepared = false;
+  try {
+    Device device = Device::open(plan.backend, plan.device);
+    Session session = device.prepare(plan.program, plan.session);
+    is_prepared = true;
+    result.threads = session.threads();
+    const auto start = std::chrono::steady_clock::now();
+    {
+      const Interrupts::Watch watch(interrupts, session);
+      try {
+        // A round that an interrupt stopped throws as well: what the user asked for is no failure of the program.
+        if (!run_rounds(session, plan, interrupts, result)) result.interrupted = true;
+      } catch (const Error& error) {
+        if (interrupts.requested())
+          result.interrupted = true;
+        else
+          result.error = error;
+      }
+      if (result.interrupted) result.error = interruption(result);
+    }
+    result.wall = std::chrono::steady_clock::now() - start;
+    if (trace != nullptr && !trace->is_written() && !result.interrupted && (is_last || !result.passed())) {
+      write_trace(*trace, session, result);
+    }
+  } catch (const Error& error) {
+    if (!is_prepared && error.code() == Code::invalid_argument) throw UsageError(one_line(error));
+    result.error = error;
+  } catch (const std::bad_alloc&) {
+    const char* message = "there is not enough memory; give fewer ranks or smaller sizes";
+    if (!is_prepared) throw UsageError(message);
+    result.error = Error(Code::user_error, message);
+  } catch (const std::exception& error) {
+    result.error = Error(Code::user_error, one_line(error.what()));
+  }
+  return result;
+}
+
+/// The error's whole report; one that is told in a line stands in one.
+void report_failure(const RunResult& result) {
+  const Error& error = *result.error;
+  const bool has_more = error.rank() >= 0 || !error.task().empty() || !error.waits().empty() || !error.attached().empty();
+  if (!has_more) {
+    fmt::print(stderr, "heddle: {}\n", one_line(error));
+    return;
+  }
+  const std::string where = result.variant.empty() ? result.program : result.program + " " + result.variant;
+  std::string text = error.report();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  fmt::print(stderr, "heddle: {} failed\n{}\n", where, text);
+}
+
+void report(const RunOptions& options, const std::vector<RunResult>& results) {
+  if (options.json) {
+    write_json(options.matrix ? all_to_json(results) : to_json(results.front()));
+  } else {
+    fmt::print("{}", result_table(results, wants_colour(STDOUT_FILENO)));
+    for (const RunResult& result : results) {
+      if (!result.trace.empty()) fmt::print("trace in {}: open it at https://ui.perfetto.dev\n", result.trace);
+    }
+    std::fflush(stdout);
+  }
+  for (const RunResult& result : results) {
+    if (result.error) report_failure(result);
+  }
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  const FoundProgram found = find_program(options.program, program_folders(options.program_path));
+  const std::vector<RunPlan> plans = make_plans(options, found);
+
+  Interrupts interrupts;
+  std::optional<TraceFile> trace;
+  if (options.trace) trace.emplace(*options.trace, interrupts);
+
+  std::vector<RunResult> results;
+  for (const RunPlan& plan : plans) {
+    const bool is_last = &plan == &plans.back();
+    results.push_back(run_plan(plan, interrupts, trace ? &*trace : nullptr, is_last));
+    if (interrupts.requested()) break;
+  }
+  report(options, results);
+  for (const RunResult& result : results) {
+    if (!result.passed()) return exit_failed;
+  }
+  return exit_passed;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trace_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+
+namespace heddle::cli {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const char* why) {
+  throw UsageError(fmt::format("--trace: cannot write {}: {}; name a file in a folder that exists and is writable",
+                               base::quoted(path), why));
+}
+
+/// Through a link, the file that it names: the link stays.
+fs::path target_of(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? fs::path(path) : target;
+}
+
+void take_name(const std::string& from, const std::string& path) {
+  std::error_code error;
+  fs::rename(from, target_of(path), error);
+  if (error) throw Error(Code::user_error, fmt::format("cannot write {}: {}", base::quoted(path), error.message()));
+}
+
+}  // namespace
+
+TraceFile::TraceFile(std::string path, Interrupts& interrupts) : path_(std::move(path)), interrupts_(interrupts) {
+  if (path_.empty()) throw UsageError("--trace: the file's name is empty; name a file, as in --trace out.json");
+  std::error_code error;
+  const fs::file_status status = fs::status(path_, error);
+  if (fs::is_directory(status)) refuse(path_, "it is a folder");
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    // A device or a pipe, which opening would disturb.
+    if (::access(path_.c_str(), W_OK) != 0) refuse(path_, std::strerror(errno));
+    return;
+  }
+  if (fs::exists(status) && ::access(path_.c_str(), W_OK) != 0) refuse(path_, std::strerror(errno));
+  unfinished_ = fmt::format("{}.{}.part", target_of(path_).string(), ::getpid());
+  const int probe = ::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (probe < 0) refuse(path_, std::strerror(errno));
+  ::close(probe);
+  ::unlink(unfinished_.c_str());
+}
+
+void TraceFile::write(const Session& session) {
+  const std::string& written = unfinished_.empty() ? path_ : unfinished_;
+  interrupts_.protect(unfinished_);
+  try {
+    session.write_trace(written);
+    if (!unfinished_.empty()) take_name(unfinished_, path_);
+  } catch (const Error& error) {
+    if (!unfinished_.empty()) ::unlink(unfinished_.c_str());
+    interrupts_.protect({});
+    // The user knows the file by the name that it was to have.
+    std::string message = error.message();
+    if (const std::size_t at = message.find(written); at != std::string::npos)
+      message.replace(at, written.size(), path_);
+    throw Error(Code::user_error, "--trace: " + message).with_hint("Make room, or name a file elsewhere.");
+  }
+  interrupts_.protect({});
+  is_written_ = true;
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A rank's orchestrator: turns submits into tasks in rings, with edges inferred from bytes. One agent at a time runs it
+// (the fiber of the rank's program); workers meet it only through slots.
+#pragma once
+
+#include <heddle/graph.hpp>
+#include <heddle/session.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/cancelled.hpp"
+#include "graph/region_map.hpp"
+#include "graph/ring.hpp"
+#include "graph/ring_report.hpp"
+#include "graph/scopes.hpp"
+#include "graph/slot.hpp"
+
+namespace heddle::graph {
+
+inline constexpr std::uint32_t ring_count = 4;
+inline constexpr std::int64_t blocks_most = (std::int64_t{1} << 31) - 1;
+
+// What an orchestrator that waits is waiting for, for reports.
+struct OrchestratorWait {
+  enum class What : std::uint8_t { nothing, ring, region_map, tensor, end } what = What::nothing;
+  Resource resource = Resource::none;
+  std::uint32_t ring = 0;
+  TaskRef task = 0;  // the task that it waits for now
+  const char* for_task = "";
+  Location location;
+};
+
+// What the backend does for an orchestrator.
+template <base::Environment E>
+class OrchestratorHost : public ReadySink<E> {
+ public:
+  // The fiber that runs the orchestrator now, and its suspension until somebody resumes it.
+  virtual void* current_fiber() = 0;
+  virtual void suspend() = 0;
+  // Lets other work of this worker go first.
+  virtual void yield() = 0;
+  virtual bool cancelled() const = 0;
+  // Records the failure of this rank and cancels it.
+  virtual void fail(Error error) = 0;
+  virtual const heddle::detail::WindowTable* find_window(std::string_view name) = 0;
+  virtual const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes, const Location& location) = 0;
+  virtual bool in_own_window(const void* data) const = 0;
+
+ protected:
+  ~OrchestratorHost() = default;
+};
+
+template <base::Environment E>
+class OrchestratorCore final : public heddle::detail::OrchestratorServices {
+ public:
+  OrchestratorCore(OrchestratorHost<E>& host, const SessionConfig& config) : host_(host), checked_(config.checked), map_(config.region_entries) {
+    for (std::uint32_t i = 0; i < ring_count; ++i) {
+      rings_[i] = std::make_unique<Ring<E>>(config.ring, i);
+      seen_[i] = LazyMemory(std::bit_ceil(std::uint64_t{config.ring.task_window}) * sizeof(std::uint32_t), "the task window");
+    }
+    producers_.reserve(64);
+  }
+
+  // ---- the rank's program, from begin_round to end_round ----
+
+  void begin_round(std::int64_t number) {
+    round = number;
+    failed_ = false;
+    sizing_ = false;
+    submitted_ = edges_ = refused_ = 0;
+    stuck_ = {};
+    scopes_.open_root();
+  }
+
+  // Closes what is open and waits for every task. The rank's graph has retired when it returns.
+  void end_round() {
+    scopes_.close_all();
+    if (sizing_) report_sizing();
+    for (auto& ring : rings_) {
+      ring->set_open_from(ring->head());
+      while (!ring->empty()) {
+        if (!ring->advance()) wait_for(*ring, {OrchestratorWait::What::end, Resource::none, ring->index(), 0, "", {}});
+      }
+    }
+  }
+
+  heddle::detail::Placement place(heddle::detail::TaskRequest& request) override {
+    if (stopped()) return place_nothing(request);
+    validate(request);
+    ScopeFrame& scope = scopes_.innermost();
+    Ring<E>& ring = *rings_[scope.ring];
+    const RingRequest need = infer(request, scope);
+    if (const Resource excess = ring.exceeding(need); excess != Resource::none) {
+      deadlock(ring, excess, need, request, true);
+      return place_nothing(request);
+    }
+    if (!make_map_room(request) || !make_room(ring, need, request)) return place_nothing(request);
+    Slot<E>& slot = ring.take(need, rank_context);
+    if (scope.first == 0) scope.first = Ring<E>::serial_of(slot.ref);
+    fill(slot, request, need);
+    if (!scope.manual) record(request, slot.ref);
+    placed_ = &slot;
+    ++submitted_;
+    return {slot.closure == nullptr ? static_cast<void*>(slot.inline_closure) : slot.closure, {slot.ref, scope.serial}};
+  }
+
+  void commit() override {
+    Slot<E>& slot = *placed_;
+    const auto count = static_cast<std::uint32_t>(producers_.size());
+    // relaxed: nobody else knows the slot before the first link publishes it.
+    slot.fan_in.store(count + 1, std::memory_order_relaxed);
+    std::uint32_t satisfied = 1;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Edge<E>& edge = slot.edge(i);
+      edge.consumer = &slot;
+      edge.retained = producers_[i].retain ? producers_[i].slot : nullptr;
+      if (!producers_[i].wait || !link(*producers_[i].slot, edge)) ++satisfied;
+    }
+    edges_ += count;
+    if (satisfy(slot, satisfied)) host_.ready(slot);
+    if (++since_yield_ >= yield_interval) {
+      since_yield_ = 0;
+      host_.yield();
+    }
+  }
+
+  std::uint64_t begin_scope(bool manual, const Location& location) override {
+    if (scopes_.depth() > Scopes::deepest) {
+      throw Error(Code::invalid_argument, "scope: " + std::to_string(Scopes::deepest) + " nested scopes are the limit")
+          .at_rank(rank).at_location(location);
+    }
+    if (!manual && scopes_.innermost().manual)
+      throw Error(Code::invalid_argument, "scope: an automatic scope inside a manual one would miss the tasks that infer nothing")
+          .at_rank(rank).at_location(location);
+    return scopes_.open(manual, location);
+  }
+
+  void end_scope(std::uint64_t scope) noexcept override {
+    const std::uint32_t touched = scopes_.close(scope);
+    for (std::uint32_t i = 0; i < ring_count; ++i)
+      if ((touched >> i & 1U) != 0) refresh_open_from(i);
+  }
+
+  bool settle(const heddle::detail::ArgRecord& element, const Location& location) override {
+    if (stopped()) {
+      stuck_.incomplete = true;  // what the program does next may depend on the value
+      return false;
+    }
+    check_owner(element.owner, "read, write");
+    if (element.data == nullptr) heddle::detail::throw_invalid("read, write: the tensor is empty");
+    const Region region = Region::contiguous(element.data, element.element_bytes);
+    const Access access = element.tag == heddle::detail::Tag::in ? Access::read : Access::write;
+    while (!stopped()) {
+      begin_producers();
+      map_.collect(region, access, live(), [this](TaskRef ref) { add_producer(ref, true, false); });
+      if (element.owner.task != 0) add_producer(element.owner.task, true, false);
+      drop_complete();
+      if (producers_.empty()) return true;
+      Slot<E>& slot = *producers_.front().slot;
+      wait_for_task(slot, {OrchestratorWait::What::tensor, Resource::none, 0, slot.ref, "", location});
+    }
+    return false;
+  }
+
+  const heddle::detail::WindowTable* window(std::string_view name) override { return host_.find_window(name); }
+  const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes, const Location& location) override {
+    return host_.alloc_window(name, bytes, location);
+  }
+  void fail(std::string message, const Location& location) override {
+    if (stopped()) return;
+    failed_ = true;
+    host_.fail(Error(Code::user_error, std::move(message)).at_location(location));
+  }
+  bool stopped() const override { return failed_ || host_.cancelled(); }
+
+  // ---- for the backend ----
+
+  void* rank_context = nullptr;
+  // The fiber to resume when the last reader of a slot that carries waiting_pin is done.
+  void* readers_waker() const { return readers_waker_; }
+  const OrchestratorWait& waiting() const { return wait_; }
+  std::uint64_t submitted() const { return submitted_; }
+  std::uint64_t edges() const { return edges_; }
+  std::uint64_t conservative_overlaps() const { return map_.overlap_statistics().conservative; }
+  const Slot<E>* find(TaskRef ref) const { return ref == 0 ? nullptr : &rings_[Ring<E>::ring_of(ref)]->slot(Ring<E>::serial_of(ref)); }
+  const Ring<E>& ring(std::uint32_t index) const { return *rings_[index]; }
+  const Scopes& scopes() const { return scopes_; }
+  std::uint32_t region_entries() const { return map_.capacity(); }
+
+ private:
+  struct Producer {
+    Slot<E>* slot;
+    bool wait;    // the consumer starts after it
+    bool retain;  // the consumer uses its memory
+  };
+  static constexpr std::uint32_t yield_interval = 64;
+  static constexpr std::size_t predicate_bytes = (sizeof(heddle::detail::PredicateRecord) + 63) / 64 * 64;
+
+  auto live() {
+    return [this](TaskRef ref) {
+      const Ring<E>& ring = *rings_[Ring<E>::ring_of(ref)];
+      const std::uint64_t serial = Ring<E>::serial_of(ref);
+      return serial >= ring.tail() && !ring.slot(serial).complete();
+    };
+  }
+
+  void begin_producers() {
+    producers_.clear();
+    if (++stamp_ == 0) {  // the stamps of 2^32 submits ago could be taken for this one's
+      for (auto& seen : seen_) std::memset(seen.data(), 0, seen.bytes());
+      stamp_ = 1;
+    }
+  }
+
+  void add_producer(TaskRef ref, bool wait, bool retain) {
+    Ring<E>& ring = *rings_[Ring<E>::ring_of(ref)];
+    const std::uint64_t serial = Ring<E>::serial_of(ref);
+    if (serial < ring.tail()) return;  // retired
+    const std::uint64_t index = serial & (std::bit_ceil(std::uint64_t{ring.config().task_window}) - 1);
+    auto& seen = reinterpret_cast<std::uint32_t*>(seen_[Ring<E>::ring_of(ref)].data())[index];
+    Slot<E>* slot = &ring.slot(serial);
+    if (seen == stamp_) {
+      if (retain || wait) {
+        for (auto& producer : producers_) {
+          if (producer.slot != slot) continue;
+          producer.wait |= wait;
+          producer.retain |= retain;
+        }
+      }
+      return;
+    }
+    seen = stamp_;
+    producers_.push_back({slot, wait, retain});
+  }
+
+  void drop_complete() {
+    std::erase_if(producers_, [](const Producer& producer) { return producer.slot->complete(); });
+  }
+
+  void check_owner(const heddle::detail::Owner& owner, const char* what) const {
+    if (owner.task != 0 && !scopes_.is_open(owner.scope))
+      throw Error(Code::invalid_argument, std::string(what) + ": the tensor's scope has ended; its memory is no longer its own")
+          .with_hint("submit what uses a runtime-allocated tensor before its scope ends");
+  }
+
+  void validate(const heddle::detail::TaskRequest& request) const {
+    const auto refuse = [&](Code code, std::string message) {
+      throw Error(code, std::move(message)).at_rank(rank).at_task(request.name.text, -1, request.name.location);
+    };
+    if (request.blocks < 1 || request.blocks > blocks_most)
+      refuse(Code::invalid_argument, "spmd: " + std::to_string(request.blocks) + " blocks; allowed are 1 to " + std::to_string(blocks_most));
+    if (request.sync_start && request.blocks > width)
+      refuse(Code::sync_start_too_wide, "sync_start: " + std::to_string(request.blocks) + " blocks can never be placed together; the device is " + std::to_string(width) + " wide");
+    for (std::size_t i = 0; i < request.args.size(); ++i) {
+      const auto& arg = request.args[i];
+      if (arg.owner.task != 0 && !scopes_.is_open(arg.owner.scope))
+        refuse(Code::invalid_argument, "argument " + std::to_string(i) + ": the tensor's scope has ended; its memory is no longer its own");
+      const bool empty = std::any_of(arg.shape, arg.shape + arg.rank, [](std::int64_t extent) { return extent == 0; });
+      if (arg.data == nullptr && !empty && arg.tag != heddle::detail::Tag::scratch && arg.tag != heddle::detail::Tag::fresh)
+        refuse(Code::invalid_argument, "argument " + std::to_string(i) + ": the tensor has no memory");
+    }
+    for (const auto& list : request.after) {
+      for (const auto& handle : list) {
+        if (handle.task == 0) refuse(Code::invalid_argument, "after: the handle names no task");
+        if (!scopes_.is_open(handle.scope)) refuse(Code::invalid_argument, "after: the handle's scope has ended");
+      }
+    }
+    if (request.predicate != nullptr) check_owner(request.predicate->owner, "when");
+    for (const auto& condition : request.conditions)
+      if (condition.signal.rank != rank) refuse(Code::invalid_argument, "completes_when: the signal belongs to rank " + std::to_string(condition.signal.rank) + ", not to this one");
+  }
+
+  static Region region_of(const heddle::detail::ArgRecord& arg) {
+    return Region::from_view(arg.data, arg.rank, arg.shape, arg.stride, arg.element_bytes);
+  }
+  static bool inferred(const heddle::detail::ArgRecord& arg) {
+    return arg.tag == heddle::detail::Tag::in || arg.tag == heddle::detail::Tag::out || arg.tag == heddle::detail::Tag::inout;
+  }
+
+  // Finds the producers and sums up what the task takes from its ring. Changes nothing that is recorded.
+  RingRequest infer(const heddle::detail::TaskRequest& request, const ScopeFrame& scope) {
+    begin_producers();
+    RingRequest need;
+    std::uint64_t extra = 0;
+    for (const auto& list : request.after)
+      for (const auto& handle : list) add_producer(handle.task, true, false);
+    for (const auto& arg : request.args) {
+      if (arg.owner.task != 0) add_producer(arg.owner.task, !scope.manual && arg.tag != heddle::detail::Tag::no_dep, true);
+      if (arg.tag == heddle::detail::Tag::scratch || arg.tag == heddle::detail::Tag::fresh)
+        need.heap_bytes += round_up(arg.bytes);
+      else if (!scope.manual && inferred(arg))
+        map_.collect(region_of(arg), arg.tag == heddle::detail::Tag::in ? Access::read : Access::write, live(),
+                     [this](TaskRef ref) { add_producer(ref, true, false); });
+    }
+    if (const auto* predicate = request.predicate; predicate != nullptr) {
+      if (predicate->owner.task != 0) add_producer(predicate->owner.task, !scope.manual, true);
+      if (!scope.manual)
+        map_.collect(Region::contiguous(predicate->element, predicate->element_bytes), Access::read, live(),
+                     [this](TaskRef ref) { add_producer(ref, true, false); });
+      extra += predicate_bytes;
+    }
+    extra += request.conditions.size() * deferred_condition_bytes;
+    if (request.closure_bytes > Slot<E>::inline_closure_bytes || request.closure_align > 64) extra += request.closure_bytes + request.closure_align;
+    need.heap_bytes += round_up(extra);
+    need.edges = producers_.size();
+    return need;
+  }
+
+  static std::uint64_t round_up(std::uint64_t bytes) { return (bytes + heap_alignment - 1) / heap_alignment * heap_alignment; }
+
+  std::uint32_t accesses(const heddle::detail::TaskRequest& request) const {
+    std::uint32_t count = request.predicate != nullptr ? 1 : 0;
+    for (const auto& arg : request.args) count += inferred(arg) ? 1 : 0;
+    return count;
+  }
+
+  void record(const heddle::detail::TaskRequest& request, TaskRef ref) {
+    for (const auto& arg : request.args)
+      if (inferred(arg)) map_.record(region_of(arg), arg.tag == heddle::detail::Tag::in ? Access::read : Access::write, ref, live());
+    if (request.predicate != nullptr)
+      map_.record(Region::contiguous(request.predicate->element, request.predicate->element_bytes), Access::read, ref, live());
+  }
+
+  // Writes the slot, and hands out its memory: outputs and scratch first, then what does not fit inline.
+  void fill(Slot<E>& slot, heddle::detail::TaskRequest& request, const RingRequest& need) {
+    const auto blocks = static_cast<std::uint32_t>(request.blocks);
+    // relaxed: the slot is published by link() or by the ready queue.
+    slot.fanout.store(nullptr, std::memory_order_relaxed);
+    slot.pins.store(0, std::memory_order_relaxed);
+    slot.blocks_left.store(blocks, std::memory_order_relaxed);
+    slot.kind = base::Work::Kind::task;
+    slot.next_block.store(0);
+    slot.block_count = blocks;
+    slot.flags = need.heap_bytes > 0 ? slot_owns_memory : 0U;
+    slot.invoke.store(request.invoke);
+    slot.name = request.name.text;
+    slot.location = request.name.location;
+    slot.destroy = request.destroy;
+    slot.edge_count = static_cast<std::uint32_t>(producers_.size());
+    slot.condition_count = 0;
+    slot.memory_bytes = 0;
+    slot.closure = slot.inline_closure;
+    for (const auto& producer : producers_)
+      if (producer.retain) producer.slot->pins.fetch_add(1, std::memory_order_relaxed);  // relaxed: only its own orchestrator retires it
+    for (const auto& arg : request.args)
+      if (arg.tag != heddle::detail::Tag::in && arg.data != nullptr && host_.in_own_window(arg.data)) slot.flags |= slot_writes_window;
+    if (need.heap_bytes > 0) place_memory(slot, request);
+  }
+
+  void place_memory(Slot<E>& slot, heddle::detail::TaskRequest& request) {
+    std::byte* next = slot.memory;
+    for (auto& arg : request.args) {
+      if (arg.tag != heddle::detail::Tag::scratch && arg.tag != heddle::detail::Tag::fresh) continue;
+      arg.data = next;
+      next += round_up(arg.bytes);
+    }
+    slot.memory_bytes = static_cast<std::uint64_t>(next - slot.memory);
+    if (checked_ && slot.memory_bytes > 0) slot.flags |= slot_poison;
+    if (request.predicate != nullptr) {
+      slot.flags |= slot_has_predicate;
+      slot.predicate = new (next) heddle::detail::PredicateRecord(*request.predicate);
+      next += predicate_bytes;
+    }
+    if (!request.conditions.empty()) {
+      slot.flags |= slot_has_conditions;
+      slot.condition_count = static_cast<std::uint32_t>(request.conditions.size());
+      slot.conditions = next;
+      for (const auto& condition : request.conditions) {
+        new (next) heddle::detail::ConditionRecord(condition);
+        next += deferred_condition_bytes;
+      }
+    }
+    if (request.closure_bytes > Slot<E>::inline_closure_bytes || request.closure_align > 64) {
+      const auto align = static_cast<std::uintptr_t>(request.closure_align);
+      slot.closure = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(next) + align - 1) / align * align);
+    }
+  }
+
+  // ---- waiting for room ----
+
+  bool make_map_room(const heddle::detail::TaskRequest& request) {
+    const std::uint32_t count = accesses(request);
+    if (count > map_.capacity()) {
+      failed_ = true;
+      host_.fail(region_map_too_small(count, map_.capacity(), request.name.text, request.name.location));
+      return false;
+    }
+    while (!map_.reserve(count, live())) {
+      if (stopped()) return false;
+      TaskRef holder = 0;
+      map_.for_each_holder(live(), [&](const Region&, Access, TaskRef ref) { holder = ref; });
+      if (holder != 0) wait_for_task(*const_cast<Slot<E>*>(find(holder)), {OrchestratorWait::What::region_map, Resource::none, 0, holder, request.name.text, request.name.location});
+    }
+    return true;
+  }
+
+  bool make_room(Ring<E>& ring, const RingRequest& need, const heddle::detail::TaskRequest& request) {
+    while (ring.lacking(need) != Resource::none) {
+      if (ring.advance()) continue;
+      if (stopped()) return false;
+      const Resource lacking = ring.lacking(need);
+      if (const Resource held = ring.lacking_for_good(need); held != Resource::none) {
+        deadlock(ring, held, need, request, false);
+        return false;
+      }
+      wait_for(ring, {OrchestratorWait::What::ring, lacking, ring.index(), 0, request.name.text, request.name.location});
+    }
+    return true;
+  }
+
+  // Waits until some of the ring's oldest tasks may retire. A quarter of the window at a time, so that a program that
+  // runs ahead of its tasks is not woken for each of them.
+  void wait_for(Ring<E>& ring, OrchestratorWait wait) {
+    const std::uint64_t oldest = ring.tail();
+    const std::uint64_t end = std::min(ring.open_from(), ring.head());
+    std::uint64_t target = std::min(oldest + ring.config().task_window / 4, end - 1);
+    if (ring.slot(target).complete()) target = oldest;
+    wait.task = ring.slot(target).ref;
+    Slot<E>& slot = ring.slot(target);
+    if (!slot.complete()) {
+      wait_for_task(slot, wait);
+    } else if (!Ring<E>::retired(slot)) {
+      wait_for_readers(slot, wait);
+    }
+  }
+
+  void wait_for_task(Slot<E>& slot, const OrchestratorWait& wait) {
+    E::mark("orchestrator_waited");
+    waker_.closure = host_.current_fiber();
+    // relaxed: published by the link.
+    waker_.fan_in.store(1, std::memory_order_relaxed);
+    waker_edge_.consumer = &waker_;
+    waker_edge_.retained = nullptr;
+    if (!link(slot, waker_edge_)) return;
+    wait_ = wait;
+    host_.suspend();
+    wait_ = {};
+  }
+
+  void wait_for_readers(Slot<E>& slot, const OrchestratorWait& wait) {
+    E::mark("orchestrator_waited_for_readers");
+    readers_waker_ = host_.current_fiber();
+    // acq_rel: publishes readers_waker_ to the last reader; acquires its reads when it was faster.
+    if (slot.pins.fetch_add(Slot<E>::waiting_pin, std::memory_order_acq_rel) != 0) {
+      wait_ = wait;
+      host_.suspend();
+      wait_ = {};
+    }
+    slot.pins.fetch_sub(Slot<E>::waiting_pin, std::memory_order_relaxed);  // relaxed: only this orchestrator looks for it
+  }
+
+  // ---- deadlock, and how large the ring would have to be ----
+
+  void deadlock(Ring<E>& ring, Resource resource, const RingRequest& need, const heddle::detail::TaskRequest& request, bool exceeds) {
+    const ScopeFrame* holder = scopes_.holder(ring.index());
+    stuck_ = {};
+    stuck_.resource = resource;
+    stuck_.ring = ring.index();
+    stuck_.request = need;
+    stuck_.exceeds = exceeds;
+    stuck_.one_scope = scopes_.holders(ring.index()) <= 1;
+    stuck_.held_tasks = ring.head() - ring.open_from();
+    stuck_.held_heap = ring.heap_held();
+    stuck_.held_edges = ring.edges_held();
+    stuck_.task = request.name.text;
+    stuck_.location = request.name.location;
+    if (holder != nullptr) stuck_.holder = holder->location;
+    failed_ = true;
+    sizing_ = true;
+    for (auto& each : rings_) each->begin_pretending();
+  }
+
+  // A rank that no longer runs: the program goes on to its end, so that a too small ring can be sized.
+  heddle::detail::Placement place_nothing(heddle::detail::TaskRequest& request) {
+    std::uint64_t bytes = 0;
+    for (auto& arg : request.args) {
+      if (arg.tag != heddle::detail::Tag::scratch && arg.tag != heddle::detail::Tag::fresh) continue;
+      arg.data = rings_[0]->heap_base();
+      bytes += round_up(arg.bytes);
+    }
+    ScopeFrame& scope = scopes_.innermost();
+    if (sizing_) {
+      Ring<E>& ring = *rings_[scope.ring];
+      if (scope.first == 0) scope.first = ring.head();
+      if (request.closure_bytes > Slot<E>::inline_closure_bytes) bytes += round_up(request.closure_bytes + request.closure_align);
+      ring.pretend({bytes, 0});
+    }
+    if (++refused_ > refused_most) throw base::Cancelled{};  // a program that never asks whether it should stop
+    return {nullptr, {1, scope.serial}};
+  }
+
+  void report_sizing() {
+    sizing_ = false;
+    Ring<E>& ring = *rings_[stuck_.ring];
+    stuck_.needed_window = ring.needed_window();
+    stuck_.needed_heap = ring.needed_heap();
+    for (auto& each : rings_) each->stop_pretending();
+    host_.fail(ring_deadlock(stuck_, ring.config()));
+  }
+
+  void refresh_open_from(std::uint32_t index) {
+    const std::uint64_t first = scopes_.first_in(index);
+    rings_[index]->set_open_from(first == 0 ? rings_[index]->head() : first);
+  }
+
+  static constexpr std::uint64_t refused_most = 10'000'000;
+
+  OrchestratorHost<E>& host_;
+  bool checked_;
+  RegionMap map_;
+  std::unique_ptr<Ring<E>> rings_[ring_count];
+  LazyMemory seen_[ring_count];
+  Scopes scopes_;
+  std::vector<Producer> producers_;
+  std::uint32_t stamp_ = 0;
+  std::uint32_t since_yield_ = 0;
+  Slot<E>* placed_ = nullptr;
+  Slot<E> waker_{base::Work::Kind::wake};
+  Edge<E> waker_edge_;
+  void* readers_waker_ = nullptr;
+  OrchestratorWait wait_;
+  bool failed_ = false;
+  bool sizing_ = false;
+  StuckRing stuck_;
+  std::uint64_t refused_ = 0;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t edges_ = 0;
+};
+
+}  // namespace heddle::graph

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the host does for a running block.
+#pragma once
+
+#include <heddle/block.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "base/cancelled.hpp"
+#include "host/copy.hpp"
+#include "host/engine.hpp"
+
+namespace heddle::host {
+
+inline constexpr int poison_byte = 0xff;  // a NaN in every floating type, -1 in every signed one
+
+// The value of a predicate's element now.
+bool evaluate(const heddle::detail::PredicateRecord& predicate);
+
+template <base::Environment E>
+class HostBlock final : public heddle::detail::BlockServices {
+ public:
+  HostBlock(Engine<E>& engine, Rank<E>& rank, graph::Slot<E>& slot, std::int64_t index)
+      : engine_(engine), rank_(rank), slot_(slot), index_(index) {}
+
+  void begin() {
+    const std::uint32_t worker = Pool<E>::current()->index;
+    auto& counts = engine_.counts(worker);
+    counts.running_block.store(index_, std::memory_order_relaxed);  // relaxed: a report's matter
+    counts.running.store(&slot_, std::memory_order_relaxed);
+    if (engine_.traces().on()) start_ = engine_.traces().now();
+  }
+  void end() {
+    leave(false);
+    auto& counts = engine_.counts(Pool<E>::current()->index);
+    counts.add(WorkerCounts<E>::blocks, 1);
+  }
+
+  void put(int peer, const heddle::detail::CopyPlan& plan) override {
+    Rank<E>& target = checked(peer, "put");
+    transfer(base::Event::put, peer, plan);
+    if (target.waits().parked() == 0) return;
+    E::fence(std::memory_order_seq_cst);  // the copy before the look for waiters
+    const auto* begin = plan.to;
+    std::ptrdiff_t extent = static_cast<std::ptrdiff_t>(plan.element_bytes);
+    for (int d = 0; d < plan.rank; ++d) extent += (plan.shape[d] - 1) * plan.to_stride[d];
+    target.waits().rescan(begin, begin + extent, waker());
+  }
+  void get(int peer, const heddle::detail::CopyPlan& plan) override {
+    checked(peer, "get");
+    transfer(base::Event::get, peer, plan);
+  }
+
+  void notify(const heddle::detail::SignalRef& signal, std::int64_t value, Notify how, Order) override {
+    Rank<E>& target = checked(signal.rank, "notify");
+    window::update<E>(signal, value, how);
+    target.waits().notified(signal.cell, waker());
+    const std::uint32_t worker = Pool<E>::current()->index;
+    engine_.counts(worker).add(WorkerCounts<E>::notifies, 1);
+    if (auto& traces = engine_.traces(); traces.on()) {
+      const std::uint64_t now = traces.now();
+      traces.write(worker, base::Event::notify, now, now, base::subject_of(signal.cell), static_cast<std::uint32_t>(value),
+                   static_cast<std::uint32_t>(slot_.ref), rank_.index(), signal.wide ? base::event_wide : std::uint8_t{0});
+    }
+  }
+
+  void wait(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) override {
+    if (signal.rank != rank_.index())
+      throw Error(Code::kernel_failed, "wait: the cell belongs to rank " + std::to_string(signal.rank) + "; a block waits on its own rank's cells");
+    const std::uint64_t from = engine_.traces().on() ? engine_.traces().now() : 0;
+    if (!spin(signal, compare, value)) park(signal, compare, value);
+    if (auto& traces = engine_.traces(); traces.on())
+      traces.write(Pool<E>::current()->index, base::Event::wait, from, traces.now(), base::subject_of(signal.cell), static_cast<std::uint32_t>(index_),
+                   static_cast<std::uint32_t>(slot_.ref), rank_.index(), signal.wide ? base::event_wide : std::uint8_t{0});
+  }
+  bool test(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) override {
+    if (rank_.cancelled()) throw base::Cancelled{};
+    return window::satisfied<E>(signal, compare, value);
+  }
+  // Copies are done when put returns, and notifies are sequentially consistent: both orders hold already.
+  void fence(int peer) override {
+    checked(peer, "fence");
+    E::fence(std::memory_order_seq_cst);
+  }
+  void quiet() override { E::fence(std::memory_order_seq_cst); }
+
+  void load(void* value, const void* cell, std::size_t bytes) override { std::memcpy(value, cell, bytes); }
+  void store(void* cell, const void* value, std::size_t bytes) override {
+    std::memcpy(cell, value, bytes);
+    if (rank_.waits().parked() == 0) return;
+    E::fence(std::memory_order_seq_cst);
+    const auto* begin = static_cast<const std::byte*>(cell);
+    rank_.waits().rescan(begin, begin + bytes, waker());
+  }
+  void clean(const void*, std::size_t) override {}
+  void invalidate(const void*, std::size_t) override {}
+  bool cancelled() override { return rank_.cancelled(); }
+
+ private:
+  static constexpr std::uint32_t spins = 256;
+
+  auto waker() {
+    return [this](window::WaitNode& node) { engine_.wake(node); };
+  }
+  Rank<E>& checked(int peer, const char* what) {
+    if (peer < 0 || peer >= engine_.ranks())
+      throw Error(Code::kernel_failed, std::string(what) + ": there is no rank " + std::to_string(peer) + "; the session has " + std::to_string(engine_.ranks()));
+    return engine_.rank(peer);
+  }
+
+  void transfer(base::Event kind, int peer, const heddle::detail::CopyPlan& plan) {
+    auto& traces = engine_.traces();
+    const std::uint64_t from = traces.on() ? traces.now() : 0;
+    const std::uint64_t bytes = copy(plan);
+    const std::uint32_t worker = Pool<E>::current()->index;
+    auto& counts = engine_.counts(worker);
+    counts.add(WorkerCounts<E>::puts, 1);
+    counts.add(WorkerCounts<E>::put_bytes, bytes);
+    if (traces.on())
+      traces.write(worker, kind, from, traces.now(), bytes, static_cast<std::uint32_t>(peer), static_cast<std::uint32_t>(slot_.ref), rank_.index());
+  }
+
+  // A short look, as long as nothing else is queued here: a peer that runs on another core may be about to notify.
+  bool spin(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) {
+    for (std::uint32_t n = 0; n < spins; ++n) {
+      if (window::satisfied<E>(signal, compare, value)) return true;
+      if (rank_.cancelled()) throw base::Cancelled{};
+      if (engine_.pool().has_local_work()) return false;
+      E::pause(n);
+    }
+    return false;
+  }
+
+  void park(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) {
+    LoopFiber<E>* with = engine_.may_park() ? engine_.pool().spare() : nullptr;
+    if (with == nullptr)
+      throw Error(Code::queue_overflow, "no stack for one more parked wait; waiting_blocks = " + std::to_string(engine_.config().waiting_blocks) +
+                                             " and the system's vm.max_map_count limit them");
+    window::WaitNode node;
+    node.signal = signal;
+    node.compare = compare;
+    node.value = value;
+    node.waiter = engine_.pool().current_fiber();
+    node.task = &slot_;
+    node.block = index_;
+    if (rank_.waits().enter(node)) {
+      leave(true);
+      engine_.counts(Pool<E>::current()->index).add(WorkerCounts<E>::parked, 1);
+      engine_.pool().suspend(*with);
+      engine_.unparked();
+      begin();
+      resumed_ = true;
+    } else {
+      engine_.pool().give_back(*with);
+      engine_.unparked();
+    }
+    if (node.cancelled) throw base::Cancelled{};
+  }
+
+  // The block leaves its worker: at its end, or because it waits.
+  void leave(bool parks) {
+    const std::uint32_t worker = Pool<E>::current()->index;
+    engine_.counts(worker).running.store(nullptr, std::memory_order_relaxed);
+    auto& traces = engine_.traces();
+    if (!traces.on()) return;
+    const auto flags = static_cast<std::uint8_t>((parks ? base::event_parked : 0) | (resumed_ ? base::event_resumed : 0));
+    traces.write(worker, base::Event::block, start_, traces.now(), base::subject_of(slot_.name), static_cast<std::uint32_t>(index_),
+                 static_cast<std::uint32_t>(slot_.ref), rank_.index(), flags);
+  }
+
+  Engine<E>& engine_;
+  Rank<E>& rank_;
+  graph::Slot<E>& slot_;
+  std::int64_t index_;
+  std::uint64_t start_ = 0;
+  bool resumed_ = false;
+};
+
+}  // namespace heddle::host

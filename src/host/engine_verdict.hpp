@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an engine concludes when nothing in the pool can make progress: part of engine.hpp. Every rank that is still
+// running is then stuck for good, and every wait that holds it is registered: a proof, not a timer.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "host/engine.hpp"
+
+namespace heddle::host {
+
+template <base::Environment E>
+void Engine<E>::quiescent() {
+  if (finished()) return;
+  bool woken = false;
+  // A cell that an ordinary store has changed: nobody was told.
+  for (auto& rank : ranks_) woken |= rank->waits().rescan([this](window::WaitNode& node) { wake(node); });
+  if (woken) return;
+
+  std::vector<WaitRecord> waits;
+  bool any_failed = false;
+  for (auto& rank : ranks_) {
+    if (rank->state() != RankState::running) {
+      any_failed |= rank->state() == RankState::failed;
+      continue;
+    }
+    auto of_rank = collect_waits(*rank);
+    waits.insert(waits.end(), std::make_move_iterator(of_rank.begin()), std::make_move_iterator(of_rank.end()));
+  }
+  if (any_failed) {
+    // The first error stands; whoever still waits did so for the ranks that failed.
+    std::vector<WaitRecord> victims = std::move(waits);
+    note(Error(Code::signal_deadlock, "other ranks wait for what the failed ones did not do").in_round(round_).with_waits(std::move(victims)));
+  } else {
+    note(judge(std::move(waits)).in_round(round_));
+  }
+  for (auto& rank : ranks_)
+    if (rank->state() == RankState::running) rank->cancel();
+}
+
+// The verdict, from the most to the least specific cause.
+template <base::Environment E>
+Error Engine<E>::judge(std::vector<WaitRecord> waits) {
+  if (!windows_.list().all_equal()) return windows_.list().mismatch().with_waits(std::move(waits));
+  for (auto& rank : ranks_) {
+    if (rank->state() != RankState::running) continue;
+    const graph::OrchestratorWait& wait = rank->core().waiting();
+    using What = graph::OrchestratorWait::What;
+    if (wait.what != What::ring && wait.what != What::region_map) continue;
+    return resource_error(*rank, wait).with_waits(std::move(waits));
+  }
+  if (waits.empty())
+    return Error(Code::no_progress, "nothing can make progress, and no wait explains it").with_hint("this is a fault of the runtime: please report it");
+  const std::size_t count = waits.size();
+  const WaitRecord first = waits.front();
+  Error error(Code::signal_deadlock, std::to_string(count) + (count == 1 ? " wait" : " waits") + " can never be satisfied: " + first.text());
+  error.at_rank(first.rank).at_task(first.task, first.block, first.location);
+  return error.with_waits(std::move(waits));
+}
+
+// An orchestrator that waits for room held by tasks that, in the end, wait for it.
+template <base::Environment E>
+Error Engine<E>::resource_error(Rank<E>& rank, const graph::OrchestratorWait& wait) {
+  const graph::Slot<E>* holder = rank.core().find(wait.task);
+  const auto& ring = rank.core().ring(wait.ring);
+  Code code = Code::region_map_full;
+  std::string what = "the inference table (" + std::to_string(rank.core().region_entries()) + " accesses)";
+  std::string larger = "region_entries";
+  if (wait.what == graph::OrchestratorWait::What::ring) {
+    const std::string of = " of ring " + std::to_string(wait.ring);
+    switch (wait.resource) {
+      case graph::Resource::heap:
+        code = Code::heap_ring_deadlock;
+        what = "the heap" + of + " (" + std::to_string(ring.config().heap_bytes) + " bytes)";
+        larger = "heap_bytes";
+        break;
+      case graph::Resource::dep_pool:
+        code = Code::dep_pool_overflow;
+        what = "the dependency pool" + of + " (" + std::to_string(ring.config().dep_pool) + " entries)";
+        larger = "dep_pool";
+        break;
+      default:
+        code = Code::flow_control_deadlock;
+        what = "the task window" + of + " (" + std::to_string(ring.config().task_window) + " slots)";
+        larger = "task_window";
+        break;
+    }
+  }
+  std::string message = what + " is held by tasks that wait for what the orchestrator has yet to submit";
+  if (holder != nullptr) message += "; the oldest is " + std::string(holder->name) + " (" + holder->location.text() + ")";
+  return Error(code, message + "; a larger " + larger + " lets the orchestrator go on")
+      .at_rank(rank.index())
+      .at_task(wait.for_task, -1, wait.location);
+}
+
+template <base::Environment E>
+std::vector<WaitRecord> Engine<E>::collect_waits(Rank<E>& rank) {
+  std::vector<WaitRecord> waits;
+  rank.waits().for_each([&](const window::WaitNode& node) { waits.push_back(describe(node, rank.index())); });
+  std::sort(waits.begin(), waits.end(), [](const WaitRecord& left, const WaitRecord& right) {
+    return std::tie(left.task, left.block, left.cell) < std::tie(right.task, right.block, right.cell);
+  });
+  using What = graph::OrchestratorWait::What;
+  if (const What what = rank.core().waiting().what; what == What::ring || what == What::region_map || what == What::tensor)
+    waits.push_back(describe(rank));
+  return waits;
+}
+
+template <base::Environment E>
+WaitRecord Engine<E>::describe(const window::WaitNode& node, int rank) const {
+  const auto& slot = *static_cast<const graph::Slot<E>*>(node.task);
+  WaitRecord record;
+  record.what = node.deferred ? WaitRecord::What::completion : WaitRecord::What::signal;
+  record.rank = rank;
+  record.task = slot.name;
+  record.block = node.block;
+  record.location = slot.location;
+  record.window = node.signal.window->name;
+  const auto offset = static_cast<const std::byte*>(node.signal.cell) - node.signal.window->part[static_cast<std::size_t>(rank)];
+  record.cell = offset / (node.signal.wide ? 8 : 4);
+  record.has = window::load<E>(node.signal);
+  record.needs = node.value;
+  record.compare = name_of(node.compare);
+  return record;
+}
+
+template <base::Environment E>
+WaitRecord Engine<E>::describe(Rank<E>& rank) const {
+  const graph::OrchestratorWait& wait = rank.core().waiting();
+  WaitRecord record;
+  record.what = wait.what == graph::OrchestratorWait::What::tensor ? WaitRecord::What::tensor : WaitRecord::What::ring;
+  record.rank = rank.index();
+  record.task = "orchestrator";
+  record.location = wait.location;
+  const graph::Slot<E>* task = rank.core().find(wait.task);
+  record.detail = task == nullptr ? "a task" : "task " + std::string(task->name) + " (" + task->location.text() + ") to complete";
+  return record;
+}
+
+}  // namespace heddle::host

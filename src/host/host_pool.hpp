@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pool on OS threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/host_environment.hpp"
+#include "host/engine.hpp"
+
+namespace heddle::host {
+
+extern template class Pool<base::HostEnvironment>;
+extern template class Engine<base::HostEnvironment>;
+extern template class Rank<base::HostEnvironment>;
+
+using HostEngine = Engine<base::HostEnvironment>;
+
+// Cores that this process may use: the machine's (hwloc), within the process's CPU mask. At least 1.
+int usable_cores();
+
+class HostPool {
+ public:
+  // Throws heddle::Error(invalid_argument) when the system gives no threads.
+  explicit HostPool(int threads);
+  // Joins the threads; nothing may run on the pool any more.
+  ~HostPool();
+  HostPool(const HostPool&) = delete;
+  HostPool& operator=(const HostPool&) = delete;
+
+  Pool<base::HostEnvironment>& pool() { return pool_; }
+  int threads() const { return static_cast<int>(pool_.size()); }
+
+  // Lets the threads go, one of which never comes back. The pool must be kept for good.
+  void abandon();
+
+ private:
+  EngineClient<base::HostEnvironment> client_;
+  Pool<base::HostEnvironment> pool_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace heddle::host

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/monitor.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace heddle::host {
+
+namespace {
+
+using Counts = WorkerCounts<base::HostEnvironment>;
+
+std::uint64_t nanoseconds(std::chrono::milliseconds duration) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+}
+std::string text(std::chrono::milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
+
+bool elapsed(std::uint64_t since, std::uint64_t now, const Timeouts::Duration& limit) {
+  return limit && now - since >= nanoseconds(*limit);
+}
+
+}  // namespace
+
+void check_order(const Timeouts& timeouts) {
+  const auto refuse = [](const std::string& message) {
+    throw Error(Code::invalid_argument, "timeouts: " + message).with_hint("scheduler < operation < host_fence, and host_fence > scheduler + 1500 ms");
+  };
+  const auto positive = [&](const char* name, const Timeouts::Duration& duration) {
+    if (duration && duration->count() <= 0) refuse(std::string(name) + " is " + text(*duration) + "; it is more than 0 ms, or off");
+  };
+  positive("scheduler", timeouts.scheduler);
+  positive("operation", timeouts.operation);
+  positive("host_fence", timeouts.host_fence);
+  positive("tensor_access", timeouts.tensor_access);
+  if (timeouts.grace.count() < 0) refuse("grace is negative");
+  const auto in_order = [&](const char* name, const Timeouts::Duration& less, const char* than, const Timeouts::Duration& more) {
+    if (less && more && *less >= *more) refuse(std::string(name) + " (" + text(*less) + ") must be less than " + than + " (" + text(*more) + ")");
+  };
+  in_order("scheduler", timeouts.scheduler, "operation", timeouts.operation);
+  in_order("operation", timeouts.operation, "host_fence", timeouts.host_fence);
+  in_order("scheduler", timeouts.scheduler, "host_fence", timeouts.host_fence);
+  if (timeouts.scheduler && timeouts.host_fence && *timeouts.host_fence <= *timeouts.scheduler + std::chrono::milliseconds(1500))
+    refuse("host_fence (" + text(*timeouts.host_fence) + ") must be more than scheduler + 1500 ms (" + text(*timeouts.scheduler + std::chrono::milliseconds(1500)) + ")");
+}
+
+Monitor::Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested)
+    : engine_(engine), cancel_requested_(cancel_requested), timeouts_(engine.config().timeouts), seen_(engine.pool().size()) {}
+
+// Short enough for every limit that is set, and for a person who has pressed Ctrl-C.
+std::uint64_t Monitor::interval() const {
+  auto shortest = std::chrono::milliseconds(50);
+  for (const auto& limit : {timeouts_.scheduler, timeouts_.operation, timeouts_.host_fence, timeouts_.tensor_access})
+    if (limit) shortest = std::min(shortest, std::max(*limit / 4, std::chrono::milliseconds(1)));
+  return nanoseconds(shortest);
+}
+
+bool Monitor::wait(base::HostEnvironment::Parker& fence) {
+  const std::uint64_t step = interval();
+  moved_at_ = base::HostEnvironment::now();
+  for (;;) {
+    if (fence.park_until(base::HostEnvironment::now() + step)) return true;
+    const std::uint64_t now = base::HostEnvironment::now();
+    look(now);
+    if (failed_at_ != 0 && !engine_.finished() && overdue(now)) return false;
+  }
+}
+
+// Whether something of a cancelled rank has kept running beyond the grace period.
+bool Monitor::overdue(std::uint64_t now) {
+  const std::uint64_t grace = nanoseconds(timeouts_.grace);
+  bool any_block = false;
+  for (const Seen& seen : seen_) {
+    if (seen.slot == nullptr) continue;
+    any_block = true;
+    auto& rank = *static_cast<Rank<base::HostEnvironment>*>(seen.slot->rank);
+    if (!rank.cancelled() || now - std::max(failed_at_, seen.since) < grace) continue;
+    if (!seen.reported)
+      engine_.fail_from_outside(rank.index(), Error(Code::core_stalled, "the kernel was cancelled and has not returned within " + text(timeouts_.grace))
+                                                  .at_task(seen.slot->name, seen.block, seen.slot->location));
+    return true;
+  }
+  if (any_block || engine_.pool().all_asleep() || now - std::max(failed_at_, moved_at_) < grace) return false;
+  for (int r = 0; r < engine_.ranks(); ++r) {
+    auto& rank = engine_.rank(r);
+    if (rank.state() != RankState::running || !rank.cancelled()) continue;
+    engine_.fail_from_outside(r, Error(Code::core_stalled, "the rank's program was cancelled and has not returned within " + text(timeouts_.grace)));
+    return true;
+  }
+  return false;
+}
+
+void Monitor::look(std::uint64_t now) {
+  // relaxed: a request, nothing is read on the strength of it.
+  if (!cancelled_ && cancel_requested_.load(std::memory_order_relaxed)) {
+    cancelled_ = true;
+    fail_all(Error(Code::user_error, "the run was cancelled"), now);
+  }
+  if (failed_at_ == 0 && engine_.first_error()) failed_at_ = now;
+  look_for_stalled_blocks(now);
+  look_for_scalar_waits(now);
+  look_for_standstill(now);
+}
+
+void Monitor::fail_all(Error error, std::uint64_t now) {
+  engine_.cancel_all(std::move(error));
+  if (failed_at_ == 0) failed_at_ = now;
+}
+
+// A block that has been on its worker since the last look and has not moved.
+void Monitor::look_for_stalled_blocks(std::uint64_t now) {
+  for (std::uint32_t w = 0; w < engine_.pool().size(); ++w) {
+    auto& counts = engine_.counts(w);
+    // relaxed: the slot lives while its block runs; a stale answer is corrected at the next look.
+    const auto* slot = counts.running.load(std::memory_order_relaxed);
+    const std::int64_t block = counts.running_block.load(std::memory_order_relaxed);
+    const std::uint64_t blocks = counts.value[Counts::blocks].load(std::memory_order_relaxed);
+    Seen& seen = seen_[w];
+    if (slot == nullptr || seen.slot != slot || seen.block != block || seen.blocks_before != blocks) {
+      seen = {slot, block, blocks, now, false};
+      continue;
+    }
+    if (seen.reported || !elapsed(seen.since, now, timeouts_.operation)) continue;
+    seen.reported = true;
+    const int rank = static_cast<Rank<base::HostEnvironment>*>(slot->rank)->index();
+    if (failed_at_ == 0) failed_at_ = now;
+    engine_.fail_from_outside(rank, Error(Code::core_stalled, "the block has run for more than " + text(*timeouts_.operation) + " without returning")
+                                        .at_task(slot->name, block, slot->location));
+  }
+}
+
+void Monitor::look_for_scalar_waits(std::uint64_t now) {
+  if (!timeouts_.tensor_access) return;
+  for (int r = 0; r < engine_.ranks(); ++r) {
+    auto& rank = engine_.rank(r);
+    const std::uint64_t since = rank.settling_since();
+    if (since == 0 || now < since || rank.cancelled() || !elapsed(since, now, timeouts_.tensor_access)) continue;
+    if (failed_at_ == 0) failed_at_ = now;
+    engine_.fail_from_outside(r, Error(Code::tensor_wait_timeout, "a scalar access has waited for more than " + text(*timeouts_.tensor_access)));
+  }
+}
+
+void Monitor::look_for_standstill(std::uint64_t now) {
+  const std::uint64_t blocks = engine_.total(Counts::blocks);
+  if (blocks != moved_blocks_) {
+    moved_blocks_ = blocks;
+    moved_at_ = now;
+  }
+  if (!engine_.pool().all_asleep()) {
+    asleep_since_ = 0;
+  } else if (asleep_since_ == 0) {
+    asleep_since_ = now;
+  }
+  if (failed_at_ != 0 || engine_.finished()) return;
+  if (asleep_since_ != 0 && elapsed(asleep_since_, now, timeouts_.scheduler)) {
+    fail_all(Error(Code::no_progress, "nothing has run for " + text(*timeouts_.scheduler) + ", and no proof of a deadlock was found")
+                 .with_hint("this is a fault of the runtime: please report it"),
+             now);
+  } else if (elapsed(moved_at_, now, timeouts_.host_fence)) {
+    fail_all(Error(Code::no_progress, "no block has ended for " + text(*timeouts_.host_fence) + "; a rank's program or a kernel is still running"), now);
+  }
+}
+
+}  // namespace heddle::host

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the host does while a round runs: it waits for the fence, and looks at the timers from time to time. Timers are
+// backstops: what can be proved is reported by the engine at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/host_environment.hpp"
+#include "host/host_pool.hpp"
+
+namespace heddle::host {
+
+// Throws heddle::Error(invalid_argument) unless scheduler < operation < host_fence and host_fence > scheduler + 1.5 s.
+void check_order(const Timeouts& timeouts);
+
+class Monitor {
+ public:
+  Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested);
+
+  // Until the round is over. False when a kernel or program that never returns keeps it from ending: the pool must then
+  // be abandoned.
+  bool wait(base::HostEnvironment::Parker& fence);
+
+ private:
+  struct Seen {
+    const graph::Slot<base::HostEnvironment>* slot = nullptr;
+    std::int64_t block = -1;
+    std::uint64_t blocks_before = 0;
+    std::uint64_t since = 0;
+    bool reported = false;
+  };
+
+  std::uint64_t interval() const;
+  bool overdue(std::uint64_t now);
+  void look(std::uint64_t now);
+  void look_for_stalled_blocks(std::uint64_t now);
+  void look_for_scalar_waits(std::uint64_t now);
+  void look_for_standstill(std::uint64_t now);
+  void fail_all(Error error, std::uint64_t now);
+
+  HostEngine& engine_;
+  const std::atomic<bool>& cancel_requested_;
+  Timeouts timeouts_;
+  std::vector<Seen> seen_;
+  std::uint64_t asleep_since_ = 0;
+  std::uint64_t moved_at_ = 0;
+  std::uint64_t moved_blocks_ = 0;
+  std::uint64_t failed_at_ = 0;  // 0: no failure seen
+  bool cancelled_ = false;
+};
+
+}  // namespace heddle::host

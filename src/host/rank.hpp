@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One rank of a session: its orchestrator, its waits, its tensors, and whether it still runs.
+#pragma once
+
+#include <heddle/program.hpp>
+#include <heddle/session.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/work.hpp"
+#include "graph/orchestrator.hpp"
+#include "host/pool.hpp"
+#include "host/window_set.hpp"
+#include "window/wait_table.hpp"
+
+namespace heddle::host {
+
+template <base::Environment E>
+class Engine;
+
+enum class RankState : std::uint32_t { idle, running, finished, failed };
+
+template <base::Environment E>
+class Rank final : public graph::OrchestratorHost<E> {
+ public:
+  Rank(Engine<E>& engine, int index, int ranks, int width, const SessionConfig& config);
+  ~Rank();
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  // The rank's program, from its first submit until its graph has retired.
+  void run();
+
+  // OrchestratorHost
+  void ready(graph::Slot<E>& slot) override;
+  void* current_fiber() override { return engine_.pool().current_fiber(); }
+  void suspend() override;
+  void yield() override { engine_.pool().yield(); }
+  // acquire: partner is the release in cancel().
+  bool cancelled() const override { return cancelled_.load(std::memory_order_acquire) != 0; }
+  void fail(Error error) override;
+  const heddle::detail::WindowTable* find_window(std::string_view name) override { return engine_.windows().find(name); }
+  const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes, const Location& location) override {
+    return engine_.windows().allocate(index_, name, bytes, location);
+  }
+  bool in_own_window(const void* data) const override { return engine_.windows().covers(index_, data); }
+
+  // Lets every wait of this rank return, and its submits do nothing.
+  void cancel() {
+    cancelled_.store(1, std::memory_order_release);  // release: partner is cancelled()
+    waits_.close([this](window::WaitNode& node) { engine_.wake(node); });
+  }
+
+  void begin_round(std::int64_t round) {
+    round_ = round;
+    state_.store(RankState::running, std::memory_order_relaxed);  // relaxed: published by the start of the round
+  }
+  void make_usable() {
+    cancelled_.store(0, std::memory_order_relaxed);  // relaxed: no agent of the pool runs this rank
+    waits_.reopen();
+  }
+
+  int index() const { return index_; }
+  std::int64_t round() const { return round_; }
+  // acquire: partner is the release when run() ends.
+  RankState state() const { return state_.load(std::memory_order_acquire); }
+  graph::OrchestratorCore<E>& core() { return core_; }
+  window::WaitTable<E>& waits() { return waits_; }
+  heddle::detail::IoTable& io() { return io_; }
+  const std::vector<graph::LazyMemory>& memory() const { return memory_; }
+  Engine<E>& engine() { return engine_; }
+  base::Work& start() { return start_; }
+  // Since when the orchestrator waits for a scalar access, in ns; 0: it does not.
+  std::uint64_t settling_since() const { return settling_since_.load(std::memory_order_relaxed); }
+  void adopt_tensors(std::vector<Plan::TensorSpec> specs);
+
+  struct Start final : CallWork {
+    explicit Start(Rank& in) : rank(in) {}
+    void run() override { rank.run(); }
+    Rank& rank;
+  };
+
+ private:
+  void poison_outputs();
+
+  Engine<E>& engine_;
+  int index_;
+  std::int64_t round_ = -1;
+  bool checked_;
+  Start start_;
+  LoopFiber<E>* reserve_ = nullptr;  // so that this orchestrator can always wait
+  graph::OrchestratorCore<E> core_;
+  window::WaitTable<E> waits_;
+  std::vector<Plan::TensorSpec> specs_;
+  std::vector<graph::LazyMemory> memory_;
+  heddle::detail::IoTable io_;
+  typename E::template Atomic<std::uint32_t> cancelled_{0};
+  typename E::template Atomic<RankState> state_{RankState::idle};
+  typename E::template Atomic<std::uint64_t> settling_since_{0};
+};
+
+}  // namespace heddle::host

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a rank runs its program: part of engine.hpp.
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "base/cancelled.hpp"
+#include "host/engine.hpp"
+
+namespace heddle::host {
+
+template <base::Environment E>
+Rank<E>::Rank(Engine<E>& engine, int index, int ranks, int width, const SessionConfig& config)
+    : engine_(engine), index_(index), checked_(config.checked), start_(*this), core_(*this, config) {
+  core_.rank = index;
+  core_.ranks = ranks;
+  core_.width = width;
+  core_.rank_context = this;
+  reserve_ = engine.pool().spare();
+  if (reserve_ == nullptr) throw Error(Code::invalid_argument, "no memory for the stack of rank " + std::to_string(index));
+}
+
+template <base::Environment E>
+Rank<E>::~Rank() {
+  if (reserve_ != nullptr) engine_.pool().give_back(*reserve_);
+}
+
+template <base::Environment E>
+void Rank<E>::adopt_tensors(std::vector<Plan::TensorSpec> specs) {
+  specs_ = std::move(specs);
+  for (const auto& spec : specs_) memory_.emplace_back(spec.bytes(), "a declared tensor");
+  io_.specs = &specs_;
+  for (const auto& memory : memory_) io_.data.push_back(memory.data());
+}
+
+template <base::Environment E>
+void Rank<E>::poison_outputs() {
+  for (std::size_t i = 0; i < specs_.size(); ++i)
+    if (specs_[i].direction == Direction::output) std::memset(memory_[i].data(), poison_byte, specs_[i].bytes());
+}
+
+template <base::Environment E>
+void Rank<E>::run() {
+  if (checked_) poison_outputs();
+  core_.begin_round(round_);
+  try {
+    Orchestrator orchestrator(core_);
+    engine_.program().rank(orchestrator, Io(io_));
+  } catch (const base::Cancelled&) {  // the rank has its error already
+  } catch (const Error& error) {
+    fail(error);
+  } catch (const std::exception& error) {
+    fail(Error(Code::user_error, std::string("the program threw: ") + error.what()));
+  } catch (...) {
+    fail(Error(Code::user_error, "the program threw something that is not a std::exception"));
+  }
+  core_.end_round();
+  // release: partner is state(); the rank's tensors and counts are complete.
+  state_.store(cancelled() ? RankState::failed : RankState::finished, std::memory_order_release);
+  engine_.rank_done();
+}
+
+template <base::Environment E>
+void Rank<E>::ready(graph::Slot<E>& slot) {
+  engine_.ready(slot);
+}
+
+template <base::Environment E>
+void Rank<E>::suspend() {
+  LoopFiber<E>* with = engine_.pool().spare();
+  if (with == nullptr) with = std::exchange(reserve_, nullptr);
+  const bool tensor = core_.waiting().what == graph::OrchestratorWait::What::tensor;
+  if (tensor) settling_since_.store(E::now(), std::memory_order_relaxed);  // relaxed: a timer's matter
+  engine_.pool().suspend(*with);
+  if (tensor) settling_since_.store(0, std::memory_order_relaxed);
+  if (reserve_ == nullptr) reserve_ = engine_.pool().spare();  // the fiber that resumed this one has just become one
+}
+
+template <base::Environment E>
+void Rank<E>::fail(Error error) {
+  engine_.fail(*this, std::move(error));
+}
+
+}  // namespace heddle::host
