@@ -43,7 +43,7 @@ TEST(CommandInterruptedTwice, EndsAtOnceThoughAKernelNeverReturns) {
   ASSERT_TRUE(child.wait_for("slow: running\n"));
   child.send(SIGINT);
   ASSERT_TRUE(child.wait_for("slow: cancelled\n"));
-  child.send(SIGINT);
+  child.send(SIGTERM);
   EXPECT_EQ(child.finish().exit_code, 1);
   EXPECT_TRUE(folder.is_empty());
 }

@@ -35,12 +35,13 @@ std::int64_t run(FlatCells& cells) {
     require(cells.data()->value == flat_tasks, "the chain lost a step: two tasks used the cell at once");
   return elapsed_ns;
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     const StarpuSession session;
     FlatCells cells(1);
-    measure_tasks("chain", "starpu", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks(
+        "chain", "starpu", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
   });
 }

@@ -27,7 +27,7 @@ void factorise(TiledMatrix& a, int thread, SpinBarrier& barrier) {
     barrier.wait();
   }
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {

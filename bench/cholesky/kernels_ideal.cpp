@@ -15,7 +15,7 @@ void factorise(TiledMatrix& a) {
     }
   }
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {

@@ -40,7 +40,7 @@ void run(CholeskyProblem& problem) {
 #pragma omp single
   submit(problem.a);
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   ensure_openmp_settings(argv);

@@ -7,15 +7,19 @@ namespace {
 using namespace heddle::bench;
 
 void potrf(void** buffers, void*) { potrf_tile(starpu_buffer<float>(buffers, 0)); }
-void trsm(void** buffers, void*) { trsm_tile(starpu_buffer<const float>(buffers, 0), starpu_buffer<float>(buffers, 1)); }
-void syrk(void** buffers, void*) { syrk_tile(starpu_buffer<const float>(buffers, 0), starpu_buffer<float>(buffers, 1)); }
+void trsm(void** buffers, void*) {
+  trsm_tile(starpu_buffer<const float>(buffers, 0), starpu_buffer<float>(buffers, 1));
+}
+void syrk(void** buffers, void*) {
+  syrk_tile(starpu_buffer<const float>(buffers, 0), starpu_buffer<float>(buffers, 1));
+}
 void gemm(void** buffers, void*) {
   gemm_transposed_tile(starpu_buffer<const float>(buffers, 0), starpu_buffer<const float>(buffers, 1),
                        starpu_buffer<float>(buffers, 2));
 }
 
 class Factorisation {
-public:
+ public:
   explicit Factorisation(TiledMatrix& matrix)
       : handles_(register_cells(matrix.tile(0, 0), tiles_a_side * tiles_a_side, tile_bytes)) {}
 
@@ -26,15 +30,14 @@ public:
         require_inserted(starpu_task_insert(&trsm_, STARPU_R, at(k, k), STARPU_RW, at(i, k), 0));
       for (int i = k + 1; i < tiles_a_side; ++i) {
         for (int j = k + 1; j < i; ++j)
-          require_inserted(
-              starpu_task_insert(&gemm_, STARPU_R, at(i, k), STARPU_R, at(j, k), STARPU_RW, at(i, j), 0));
+          require_inserted(starpu_task_insert(&gemm_, STARPU_R, at(i, k), STARPU_R, at(j, k), STARPU_RW, at(i, j), 0));
         require_inserted(starpu_task_insert(&syrk_, STARPU_R, at(i, k), STARPU_RW, at(i, i), 0));
       }
     }
     starpu_task_wait_for_all();
   }
 
-private:
+ private:
   starpu_data_handle_t at(int row, int column) const {
     return handles_[static_cast<std::size_t>(row * tiles_a_side + column)].get();
   }
@@ -45,7 +48,7 @@ private:
   starpu_codelet syrk_ = make_codelet(syrk, {STARPU_R, STARPU_RW});
   starpu_codelet gemm_ = make_codelet(gemm, {STARPU_R, STARPU_R, STARPU_RW});
 };
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {

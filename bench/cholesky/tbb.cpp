@@ -18,8 +18,7 @@ struct Builder {
       return TbbMessage{};
     });
     for (const auto& [r, c] : reads) oneapi::tbb::flow::make_edge(*writer[r][c], node);
-    if (writer[row][column] != nullptr)
-      oneapi::tbb::flow::make_edge(*writer[row][column], node);
+    if (writer[row][column] != nullptr) oneapi::tbb::flow::make_edge(*writer[row][column], node);
     writer[row][column] = &node;
   }
 
@@ -29,7 +28,8 @@ struct Builder {
       add(i, k, {{k, k}}, [this, i, k] { trsm_tile(a.tile(k, k), a.tile(i, k)); });
     for (int i = k + 1; i < tiles_a_side; ++i) {
       for (int j = k + 1; j < i; ++j)
-        add(i, j, {{i, k}, {j, k}}, [this, i, j, k] { gemm_transposed_tile(a.tile(i, k), a.tile(j, k), a.tile(i, j)); });
+        add(i, j, {{i, k}, {j, k}},
+            [this, i, j, k] { gemm_transposed_tile(a.tile(i, k), a.tile(j, k), a.tile(i, j)); });
       add(i, i, {{i, k}}, [this, i, k] { syrk_tile(a.tile(i, k), a.tile(i, i)); });
     }
   }
@@ -42,10 +42,10 @@ struct Builder {
 void run(CholeskyProblem& problem) {
   Builder builder(problem.a);
   for (int k = 0; k < tiles_a_side; ++k) builder.add_step(k);
-  builder.built.start_count = 1; // only the first potrf has no predecessor
+  builder.built.start_count = 1;  // only the first potrf has no predecessor
   builder.built.run();
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {

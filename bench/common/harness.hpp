@@ -6,6 +6,9 @@
 // of a work in turn and puts their samples together.
 #pragma once
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -19,18 +22,15 @@
 #include <utility>
 #include <vector>
 
-#include <sched.h>
-#include <unistd.h>
-
 namespace heddle::bench {
 
 /// Threads that every contender may use for the work, the submitting one included.
 inline constexpr int thread_count = 2;
 
 struct Options {
-  int repeats = 7;        ///< samples to measure
-  bool is_quick = false;  ///< a smaller sample, to see that everything runs
-  std::int64_t bytes = 0; ///< size of one operation, for the works that have one
+  int repeats = 7;         ///< samples to measure
+  bool is_quick = false;   ///< a smaller sample, to see that everything runs
+  std::int64_t bytes = 0;  ///< size of one operation, for the works that have one
 };
 
 /// What one executable reports: `samples_ns[i] / operations` is the time of one operation in sample i.
@@ -83,7 +83,8 @@ inline void bind_thread(int index) {
   sched_setaffinity(0, sizeof mask, &mask);
 }
 
-/// Some runtimes read their environment before `main`. Sets what is unset, and starts this program again if anything was.
+/// Some runtimes read their environment before `main`. Sets what is unset, and starts this program again if anything
+/// was.
 inline void ensure_environment(std::initializer_list<std::pair<const char*, const char*>> wanted, char** argv) {
   bool has_changed = false;
   for (const auto& [name, value] : wanted) {
@@ -131,14 +132,14 @@ struct Contender {
   std::string work;
   std::string name;
   std::int64_t operations = 1;
-  std::function<void()> verify;         ///< proves the work once, unmeasured; throws when it is not done
-  std::function<std::int64_t()> sample; ///< one sample, ns
+  std::function<void()> verify;          ///< proves the work once, unmeasured; throws when it is not done
+  std::function<std::int64_t()> sample;  ///< one sample, ns
 };
 
 inline void measure(const Contender& contender, const Options& options) {
   Report report{contender.work, contender.name, contender.operations, {}};
   if (contender.verify) contender.verify();
-  contender.sample(); // the warm-up: threads started, memory touched
+  contender.sample();  // the warm-up: threads started, memory touched
   for (int i = 0; i < options.repeats; ++i) report.samples_ns.push_back(contender.sample());
   print(report);
 }
@@ -159,4 +160,4 @@ int run_main(int argc, char** argv, Body&& body) {
   }
 }
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

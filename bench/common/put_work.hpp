@@ -11,10 +11,10 @@ struct PutWork {
       : bytes(static_cast<std::size_t>(options.bytes == 0 ? 65'536 : options.bytes)),
         operations(std::max<std::int64_t>(1, bytes_a_sample(options) / static_cast<std::int64_t>(bytes))) {}
 
-  std::size_t bytes;       ///< of one put
-  std::int64_t operations; ///< puts a sample
+  std::size_t bytes;        ///< of one put
+  std::int64_t operations;  ///< puts a sample
 
-private:
+ private:
   static std::int64_t bytes_a_sample(const Options& options) { return std::int64_t{options.is_quick ? 64 : 256} << 20; }
 };
 
@@ -22,4 +22,4 @@ inline void fill_put_pattern(std::vector<unsigned char>& bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i % 251);
 }
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

@@ -2,17 +2,17 @@
 // StarPU with CPU workers only, quiet, without calibration, its files in a folder that is removed at the end.
 #pragma once
 
+#include <starpu.h>
+
 #include <filesystem>
 #include <system_error>
-
-#include <starpu.h>
 
 #include "common/harness.hpp"
 
 namespace heddle::bench {
 
 class StarpuSession {
-public:
+ public:
   StarpuSession() {
     char folder[] = "/tmp/heddle_bench_starpu_XXXXXX";
     require(mkdtemp(folder) != nullptr, "cannot make a folder for StarPU under /tmp");
@@ -31,7 +31,7 @@ public:
   StarpuSession(const StarpuSession&) = delete;
   StarpuSession& operator=(const StarpuSession&) = delete;
 
-private:
+ private:
   // The fastest of those tried here; the environment of the caller goes first.
   static constexpr std::pair<const char*, const char*> settings[] = {
       {"STARPU_NCPU", "2"},   {"STARPU_NCUDA", "0"},     {"STARPU_NOPENCL", "0"},
@@ -42,7 +42,7 @@ private:
 
 /// A piece of main memory that StarPU tracks.
 class StarpuHandle {
-public:
+ public:
   StarpuHandle() = default;
   StarpuHandle(void* data, std::size_t bytes) {
     starpu_variable_data_register(&handle_, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(data), bytes);
@@ -57,7 +57,7 @@ public:
 
   starpu_data_handle_t get() const { return handle_; }
 
-private:
+ private:
   starpu_data_handle_t handle_ = nullptr;
 };
 
@@ -89,4 +89,4 @@ inline std::vector<StarpuHandle> register_cells(void* first, std::size_t count, 
   return handles;
 }
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

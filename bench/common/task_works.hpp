@@ -3,9 +3,8 @@
 //
 // Timed kernels are empty. Checked kernels prove that a contender runs every task once and only after those that it
 // depends on; they work on the very cells whose addresses carry the dependences.
-//   stencil      task (step, i) reads cells i-1, i, i+1 of one buffer and writes cell i of the other, on a ring of cells
-//   independent  task i writes cell i
-//   chain        task i reads and writes the one cell
+//   stencil      task (step, i) reads cells i-1, i, i+1 of one buffer and writes cell i of the other, on a ring of
+//   cells independent  task i writes cell i chain        task i reads and writes the one cell
 #pragma once
 
 #include <atomic>
@@ -116,4 +115,4 @@ struct FlatCells {
   }
 };
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

@@ -3,11 +3,11 @@
 // rival's favour. `tbb_run` contenders build it once and time only the run.
 #pragma once
 
-#include <deque>
-
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+
+#include <deque>
 
 #include "common/task_works.hpp"
 
@@ -88,4 +88,4 @@ void in_tbb_arena(Body&& body) {
   arena.execute([&] { body(); });
 }
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

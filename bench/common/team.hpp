@@ -2,12 +2,12 @@
 // The plain threads of the floors: the caller and one helper, bound to a CPU each, spinning between two runs.
 #pragma once
 
+#include <immintrin.h>
+
 #include <atomic>
 #include <functional>
 #include <thread>
 #include <utility>
-
-#include <immintrin.h>
 
 #include "common/harness.hpp"
 
@@ -15,13 +15,13 @@ namespace heddle::bench {
 
 /// A barrier of `thread_count` threads that spins, and gives its CPU away when the other one is long in coming.
 class SpinBarrier {
-public:
+ public:
   void wait() {
-    const unsigned phase = phase_.load(std::memory_order_relaxed); // cannot move before this thread arrives
+    const unsigned phase = phase_.load(std::memory_order_relaxed);  // cannot move before this thread arrives
     // Pairs with itself: the last to arrive sees what the others wrote before.
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == thread_count) {
       arrived_.store(0, std::memory_order_relaxed);
-      phase_.store(phase + 1, std::memory_order_release); // pairs with the acquire below
+      phase_.store(phase + 1, std::memory_order_release);  // pairs with the acquire below
       return;
     }
     for (int spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins) {
@@ -32,7 +32,7 @@ public:
     }
   }
 
-private:
+ private:
   static constexpr int spins_before_yield = 4'096;
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<unsigned> phase_{0};
@@ -40,11 +40,11 @@ private:
 
 /// Runs `body(thread)` on both threads, and returns when both are through.
 class Team {
-public:
+ public:
   Team() {
     helper_ = std::thread([this] {
       bind_thread(1);
-      end_.wait(); // the helper reads the process's CPUs before the caller gives up its own
+      end_.wait();  // the helper reads the process's CPUs before the caller gives up its own
       for (;;) {
         start_.wait();
         if (!body_) return;
@@ -73,10 +73,10 @@ public:
   /// A barrier for the use of `body`.
   SpinBarrier& barrier() { return inner_; }
 
-private:
+ private:
   SpinBarrier start_, end_, inner_;
-  std::function<void(int)> body_; ///< written by the caller between `end_` and `start_` only
+  std::function<void(int)> body_;  ///< written by the caller between `end_` and `start_` only
   std::thread helper_;
 };
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/tiles.hpp"
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
-
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 
 namespace heddle::bench {
 namespace {
@@ -47,11 +46,9 @@ void fill_definite(TiledMatrix& matrix, std::mt19937& random) {
   }
 }
 
-} // namespace
+}  // namespace
 
-void gemm_tile(const float* a, const float* b, float* c) {
-  TileMap(c).noalias() += ConstTileMap(a) * ConstTileMap(b);
-}
+void gemm_tile(const float* a, const float* b, float* c) { TileMap(c).noalias() += ConstTileMap(a) * ConstTileMap(b); }
 
 void gemm_transposed_tile(const float* a, const float* b, float* c) {
   TileMap(c).noalias() -= ConstTileMap(a) * ConstTileMap(b).transpose();
@@ -85,9 +82,7 @@ void TiledMatrix::copy_from(const TiledMatrix& other) {
   std::memcpy(tile(0, 0), other.tile(0, 0), tile_bytes * tiles_a_side * tiles_a_side);
 }
 
-void TiledMatrix::fill(float value) {
-  std::fill_n(tile(0, 0), tile_elements * tiles_a_side * tiles_a_side, value);
-}
+void TiledMatrix::fill(float value) { std::fill_n(tile(0, 0), tile_elements * tiles_a_side * tiles_a_side, value); }
 
 MatmulProblem::MatmulProblem() {
   std::mt19937 random(seed);
@@ -129,4 +124,4 @@ void CholeskyProblem::check() const {
     for (int j = 0; j <= i; ++j) require_same(a.tile(i, j), expected.tile(i, j), "the factor is wrong");
 }
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

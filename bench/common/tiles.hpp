@@ -10,9 +10,9 @@
 
 namespace heddle::bench {
 
-inline constexpr int tile_size = 128;                             ///< elements a side
-inline constexpr int tiles_a_side = 8;                            ///< tiles a side: matrices of 1,024 x 1,024
-inline constexpr int matrix_size = tile_size * tiles_a_side;      ///< elements a side
+inline constexpr int tile_size = 128;                         ///< elements a side
+inline constexpr int tiles_a_side = 8;                        ///< tiles a side: matrices of 1,024 x 1,024
+inline constexpr int matrix_size = tile_size * tiles_a_side;  ///< elements a side
 inline constexpr std::size_t tile_elements = tile_size * tile_size;
 inline constexpr std::size_t tile_bytes = tile_elements * sizeof(float);
 
@@ -29,7 +29,7 @@ void potrf_tile(float* a);
 
 /// A square matrix whose tiles each lie in one piece, row by row.
 class TiledMatrix {
-public:
+ public:
   TiledMatrix() : storage_(tile_elements * tiles_a_side * tiles_a_side + alignment / sizeof(float)) {}
   TiledMatrix(const TiledMatrix&) = delete;
   TiledMatrix& operator=(const TiledMatrix&) = delete;
@@ -40,8 +40,8 @@ public:
   void copy_from(const TiledMatrix& other);
   void fill(float value);
 
-private:
-  static constexpr std::size_t alignment = 64; ///< bytes
+ private:
+  static constexpr std::size_t alignment = 64;  ///< bytes
   std::vector<float> storage_;
 };
 
@@ -79,4 +79,4 @@ void measure_tiled(const char* work, const char* name, Problem& problem, Run run
   measure(contender, options);
 }
 
-} // namespace heddle::bench
+}  // namespace heddle::bench

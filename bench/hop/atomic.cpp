@@ -8,7 +8,7 @@
 namespace {
 using namespace heddle::bench;
 
-constexpr int round_trips = 20'000; ///< short, so that some samples fall between two interruptions of the machine
+constexpr int round_trips = 20'000;  ///< short, so that some samples fall between two interruptions of the machine
 
 struct alignas(64) Line {
   std::atomic<int> value{0};
@@ -29,7 +29,7 @@ void ping(Lines& lines, int thread) {
     if (thread == 1) mine.store(i, std::memory_order_release);
   }
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {

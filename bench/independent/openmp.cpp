@@ -19,12 +19,13 @@ std::int64_t run(FlatCells& cells) {
     }
   });
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   ensure_openmp_settings(argv);
   return run_main(argc, argv, [](const Options& options) {
     FlatCells cells(flat_tasks);
-    measure_tasks("independent", "openmp", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks(
+        "independent", "openmp", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
   });
 }

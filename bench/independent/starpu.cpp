@@ -21,12 +21,13 @@ std::int64_t run(FlatCells& cells) {
     starpu_task_wait_for_all();
   });
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     const StarpuSession session;
     FlatCells cells(flat_tasks);
-    measure_tasks("independent", "starpu", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks(
+        "independent", "starpu", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
   });
 }

@@ -13,13 +13,14 @@ std::int64_t run(FlatCells& cells) {
     built.graph.wait_for_all();
   });
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     in_tbb_arena([&] {
       FlatCells cells(flat_tasks);
-      measure_tasks("independent", "tbb", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+      measure_tasks(
+          "independent", "tbb", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
     });
   });
 }

@@ -16,13 +16,14 @@ std::int64_t run(FlatCells& cells) {
   }
   return time_ns([&] { built->run(); });
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     in_tbb_arena([&] {
       FlatCells cells(flat_tasks);
-      measure_tasks("independent", "tbb_run", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+      measure_tasks(
+          "independent", "tbb_run", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
     });
   });
 }

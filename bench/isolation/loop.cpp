@@ -13,12 +13,12 @@ using namespace heddle::bench;
 
 constexpr int rank_count = 16;
 constexpr int group_size = 4;
-constexpr std::size_t input_elements = 128 * 4'096; ///< bf16 elements of one rank's input: 1 MiB
+constexpr std::size_t input_elements = 128 * 4'096;  ///< bf16 elements of one rank's input: 1 MiB
 constexpr std::size_t output_elements = input_elements * group_size;
 constexpr int push_blocks = 8;
 constexpr int notify_blocks = 24;
-constexpr int pattern_period = 97;       ///< elements after which the input repeats
-constexpr std::uint16_t poison = 0xBF80; ///< -1 in bf16, which no input holds
+constexpr int pattern_period = 97;        ///< elements after which the input repeats
+constexpr std::uint16_t poison = 0xBF80;  ///< -1 in bf16, which no input holds
 
 struct Rank {
   std::vector<std::uint16_t> input = std::vector<std::uint16_t>(input_elements);
@@ -48,13 +48,14 @@ void generate(std::vector<std::uint16_t>& input, int rank, int round) {
 }
 
 class Ranks {
-public:
+ public:
   /// One round of the ranks [first, last), which are whole groups.
   void round(int first, int last, int number) {
     for (int rank = first; rank < last; ++rank) generate(at(rank).input, rank, number);
     for (int rank = first; rank < last; ++rank) std::fill(at(rank).output.begin(), at(rank).output.end(), poison);
     for (int rank = first; rank < last; ++rank) push(rank);
-    for (int rank = first; rank < last; ++rank) std::memcpy(at(rank).output.data(), at(rank).window.data(), output_bytes);
+    for (int rank = first; rank < last; ++rank)
+      std::memcpy(at(rank).output.data(), at(rank).window.data(), output_bytes);
     for (int rank = first; rank < last; ++rank) notify(rank);
     for (int rank = first; rank < last; ++rank) check(rank);
   }
@@ -72,7 +73,7 @@ public:
     for (int rank = 0; rank < rank_count; ++rank) check(rank);
   }
 
-private:
+ private:
   static constexpr std::size_t input_bytes = input_elements * sizeof(std::uint16_t);
   static constexpr std::size_t output_bytes = output_elements * sizeof(std::uint16_t);
 
@@ -110,7 +111,7 @@ private:
   void check(int rank) {
     require(!has_fault(rank), "an output or a counter is wrong");
     for (int peer = 0; peer < group_size; ++peer) {
-      at(rank).hidden_done[peer].store(0, std::memory_order_relaxed); // the threads meet before the next round
+      at(rank).hidden_done[peer].store(0, std::memory_order_relaxed);  // the threads meet before the next round
       at(rank).logits_done[peer].store(0, std::memory_order_relaxed);
     }
   }
@@ -128,7 +129,7 @@ private:
 
   std::vector<Rank> ranks_ = std::vector<Rank>(rank_count);
 };
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {

@@ -19,7 +19,7 @@ void run(MatmulProblem& p) {
         gemm_tile(a, b, c);
       }
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   ensure_openmp_settings(argv);

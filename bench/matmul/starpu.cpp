@@ -19,7 +19,7 @@ struct Handles {
   }
   std::vector<StarpuHandle> all;
 };
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
@@ -31,8 +31,8 @@ int main(int argc, char** argv) {
       for (int i = 0; i < tiles_a_side; ++i)
         for (int j = 0; j < tiles_a_side; ++j)
           for (int k = 0; k < tiles_a_side; ++k)
-            require_inserted(starpu_task_insert(&codelet, STARPU_R, a.at(i, k), STARPU_R, b.at(k, j), STARPU_RW,
-                                                c.at(i, j), 0));
+            require_inserted(
+                starpu_task_insert(&codelet, STARPU_R, a.at(i, k), STARPU_R, b.at(k, j), STARPU_RW, c.at(i, j), 0));
       starpu_task_wait_for_all();
     };
     measure_tiled("matmul", "starpu", problem, run, options);

@@ -24,7 +24,7 @@ void run(MatmulProblem& p) {
     built.nodes[first].try_put(TbbMessage{});
   built.graph.wait_for_all();
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {

@@ -25,12 +25,13 @@ std::int64_t run(StencilCells& cells) {
     }
   });
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   ensure_openmp_settings(argv);
   return run_main(argc, argv, [](const Options& options) {
     StencilCells cells;
-    measure_tasks("stencil", "openmp", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks(
+        "stencil", "openmp", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
   });
 }

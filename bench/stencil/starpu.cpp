@@ -23,7 +23,9 @@ std::int64_t run(StencilCells& cells) {
     for (int step = 0; step < stencil_steps; ++step) {
       const auto& source = handles[step % 2];
       const auto& target = handles[(step + 1) % 2];
-      const auto at = [](const std::vector<StarpuHandle>& all, int i) { return all[static_cast<std::size_t>(i)].get(); };
+      const auto at = [](const std::vector<StarpuHandle>& all, int i) {
+        return all[static_cast<std::size_t>(i)].get();
+      };
       for (int i = 0; i < stencil_width; ++i)
         require_inserted(starpu_task_insert(&codelet, STARPU_R, at(source, StencilCells::left(i)), STARPU_R,
                                             at(source, i), STARPU_R, at(source, StencilCells::right(i)), STARPU_W,
@@ -32,12 +34,13 @@ std::int64_t run(StencilCells& cells) {
     starpu_task_wait_for_all();
   });
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     const StarpuSession session;
     StencilCells cells;
-    measure_tasks("stencil", "starpu", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks(
+        "stencil", "starpu", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
   });
 }

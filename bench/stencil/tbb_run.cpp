@@ -16,13 +16,14 @@ std::int64_t run(StencilCells& cells) {
   }
   return time_ns([&] { built->run(); });
 }
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     in_tbb_arena([&] {
       StencilCells cells;
-      measure_tasks("stencil", "tbb_run", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
+      measure_tasks(
+          "stencil", "tbb_run", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
     });
   });
 }

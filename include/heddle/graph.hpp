@@ -28,7 +28,6 @@ struct TaskName {
 /// A submitted task. Valid until the scope that it was submitted in ends; used later it is refused.
 struct TaskHandle {
   std::uint64_t task = 0;
-  std::uint64_t scope = 0;
 };
 
 /// A handle that also names the tensors that the runtime allocated for the task's new_tensor arguments, in their order.
@@ -453,18 +452,18 @@ class Orchestrator {
       request.invoke = &ClosureType::invoke;
       if constexpr (!std::is_trivially_destructible_v<ClosureType>) request.destroy = &ClosureType::destroy;
     }
-    std::size_t tensor = 0, handle = 0, wait = 0;
+    [[maybe_unused]] std::size_t tensor = 0, handle = 0, wait = 0;  // a task need not have any
     (collect(request, records, tensor, handles, handle, waits, wait, args), ...);
     const Placement placement = services_->place(request);
     if (placement.closure != nullptr) {
       if constexpr (!std::is_void_v<ClosureType>) {
-        const ArgRecord* next = records;
+        [[maybe_unused]] const ArgRecord* next = records;
         new (placement.closure) ClosureType{std::move(*kernel), concat(std::tuple<BoundTuple<A>...>{bind(args, next)...})};
       }
       services_->commit();
     }
-    const ArgRecord* next = records;
-    const Owner owner{placement.handle.task, placement.handle.scope};
+    [[maybe_unused]] const ArgRecord* next = records;
+    [[maybe_unused]] const Owner owner{placement.handle.task};
     return make_submitted(placement.handle, concat(std::tuple<FreshTuple<A>...>{fresh_output(args, next, owner)...}));
   }
 

@@ -43,9 +43,9 @@ struct DeviceConfig {
 };
 
 struct SessionConfig {
-  RingConfig ring;
+  RingConfig ring{};
   std::uint32_t region_entries = 65536;  ///< live accesses that a rank's inference table holds
-  Timeouts timeouts;
+  Timeouts timeouts{};
   /// Fills every output, and what the runtime allocates, with a pattern before it is written.
   bool checked = true;
   /// Zeroes the windows before each round instead of keeping their contents.

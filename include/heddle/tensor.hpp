@@ -23,10 +23,9 @@ inline constexpr int max_tensor_rank = 5;
 
 namespace detail {
 
-/// The task that allocated a runtime-owned tensor, and the scope that bounds its life. Zero for all other memory.
+/// The task that allocated a runtime-owned tensor; its scope bounds the tensor's life. Zero for all other memory.
 struct Owner {
   std::uint64_t task = 0;
-  std::uint64_t scope = 0;
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of codes. docs/errors.md says the same; a test compares them.
-#include <heddle/error.hpp>
-
 #include <algorithm>
+#include <heddle/error.hpp>
 
 namespace heddle {
 namespace {
@@ -15,7 +14,8 @@ constexpr CodeInfo table[] = {
      "does not end before the next task has a slot.",
      "End the scope earlier or split it, or raise task_window to the size that the message names."},
     {Code::heap_ring_deadlock, "heap_ring_deadlock",
-     "A ring's heap is held for good by open scopes or by tasks that wait for the orchestrator, or one request is larger "
+     "A ring's heap is held for good by open scopes or by tasks that wait for the orchestrator, or one request is "
+     "larger "
      "than the heap.",
      "Raise heap_bytes to the size that the message names, or end the scope that holds the memory earlier."},
     {Code::flow_control_deadlock, "flow_control_deadlock",
@@ -23,7 +23,8 @@ constexpr CodeInfo table[] = {
      "Raise task_window to the size that the message names, or nest fewer scopes on one ring."},
     {Code::dep_pool_overflow, "dep_pool_overflow",
      "A ring's dependency pool is held for good: the edges of live tasks leave no room for those of the next one.",
-     "Raise dep_pool to the size that the message names, or put a dummy task between many producers and many consumers."},
+     "Raise dep_pool to the size that the message names, or put a dummy task between many producers and many "
+     "consumers."},
     {Code::invalid_argument, "invalid_argument", "A call was refused because of its arguments; it changed nothing.",
      "Correct the argument that the message names."},
     {Code::sync_start_too_wide, "sync_start_too_wide",
@@ -40,10 +41,10 @@ constexpr CodeInfo table[] = {
      "Raise region_entries, end scopes earlier, or pass tensors that need no inference with no_dep."},
     {Code::signal_deadlock, "signal_deadlock",
      "Proved: nothing that is left in the program can satisfy the listed waits.",
-     "Compare what each wait has and needs with the notifies meant for it: a missing one, one to another cell or rank, or "
+     "Compare what each wait has and needs with the notifies meant for it: a missing one, one to another cell or rank, "
+     "or "
      "a cell that was cleared after it."},
-    {Code::core_deadlock, "core_deadlock",
-     "Proved: a wait holds a core that whoever is to satisfy it needs.",
+    {Code::core_deadlock, "core_deadlock", "Proved: a wait holds a core that whoever is to satisfy it needs.",
      "Make the wait a completes_when of its task, which holds no core, or run fewer waiting blocks at a time."},
     {Code::window_mismatch, "window_mismatch",
      "The ranks of a session do not allocate the same windows, with the same sizes, in the same order.",
@@ -58,7 +59,8 @@ constexpr CodeInfo table[] = {
      "Look at the output of that rank's process; the session needs all its ranks."},
     {Code::no_progress, "no_progress",
      "Nothing ran and nothing retired for the scheduler or host fence timeout, and no deadlock could be proved.",
-     "Look at what the report lists as waiting; if work outside of the program is being waited for, raise the timeout."},
+     "Look at what the report lists as waiting; if work outside of the program is being waited for, raise the "
+     "timeout."},
     {Code::async_invalid, "async_invalid", "An asynchronous completion named no condition that is waited for.",
      "Complete each condition once, and only while its task is alive."},
     {Code::async_overflow, "async_overflow", "A task has more asynchronous conditions than fit.",

@@ -90,6 +90,18 @@ class WorkDeque {
     return item;
   }
 
+  // A hint: how many items there are, and which is the oldest (its index grows with every item that is handed out at the
+  // top).
+  struct Glance {
+    std::int64_t oldest = 0;
+    std::int64_t count = 0;
+  };
+  Glance glance() const {
+    // relaxed: nothing is read on the strength of this answer.
+    const std::int64_t top = top_.load(std::memory_order_relaxed);
+    return {top, bottom_.load(std::memory_order_relaxed) - top};
+  }
+
   // A hint: exact only for the owner while nobody steals.
   bool empty() const {
     // relaxed: nothing is read on the strength of this answer.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <heddle/error.hpp>
-
 #include <algorithm>
+#include <heddle/error.hpp>
 #include <utility>
 
 namespace heddle {
@@ -144,10 +143,14 @@ std::string awaited(const WaitRecord& wait) {
            std::to_string(wait.needs) + "; it has " + std::to_string(wait.has);
   if (!wait.detail.empty()) return wait.detail;
   switch (wait.what) {
-    case WaitRecord::What::signal: return "a signal";
-    case WaitRecord::What::completion: return "the condition that completes it";
-    case WaitRecord::What::ring: return "room in a ring";
-    case WaitRecord::What::tensor: return "an element of a tensor";
+    case WaitRecord::What::signal:
+      return "a signal";
+    case WaitRecord::What::completion:
+      return "the condition that completes it";
+    case WaitRecord::What::ring:
+      return "room in a ring";
+    case WaitRecord::What::tensor:
+      return "an element of a tensor";
   }
   return "something unknown";
 }
@@ -156,11 +159,15 @@ std::string awaited(const WaitRecord& wait) {
 std::string sentence(const WaitRecord& wait, std::int64_t last) {
   std::string who;
   if (wait.rank >= 0) append(who, "rank " + std::to_string(wait.rank));
-  if (wait.task == "orchestrator") append(who, wait.task);
-  else if (!wait.task.empty()) append(who, "task " + wait.task);
+  if (wait.task == "orchestrator")
+    append(who, wait.task);
+  else if (!wait.task.empty())
+    append(who, "task " + wait.task);
   const bool several = last != wait.block;
-  if (several) append(who, "blocks " + std::to_string(wait.block) + " to " + std::to_string(last));
-  else if (wait.block >= 0) append(who, "block " + std::to_string(wait.block));
+  if (several)
+    append(who, "blocks " + std::to_string(wait.block) + " to " + std::to_string(last));
+  else if (wait.block >= 0)
+    append(who, "block " + std::to_string(wait.block));
   if (who.empty()) who = "an unnamed task";
   if (wait.location.file != nullptr) who += " (" + wait.location.text() + ")";
   return one_line(who + (several ? " wait for " : " waits for ") + awaited(wait));

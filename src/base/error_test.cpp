@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <heddle/error.hpp>
 
 #include <fstream>
+#include <heddle/error.hpp>
 #include <map>
 #include <set>
 #include <sstream>
@@ -11,13 +11,27 @@
 namespace heddle {
 namespace {
 
-constexpr Code all_codes[] = {
-    Code::ok,                  Code::scope_deadlock,    Code::heap_ring_deadlock, Code::flow_control_deadlock,
-    Code::dep_pool_overflow,   Code::invalid_argument,  Code::sync_start_too_wide, Code::tensor_wait_timeout,
-    Code::user_error,          Code::region_map_full,   Code::signal_deadlock,    Code::core_deadlock,
-    Code::window_mismatch,     Code::kernel_failed,     Code::core_stalled,       Code::peer_lost,
-    Code::no_progress,         Code::async_invalid,     Code::async_overflow,     Code::async_registration,
-    Code::queue_overflow};
+constexpr Code all_codes[] = {Code::ok,
+                              Code::scope_deadlock,
+                              Code::heap_ring_deadlock,
+                              Code::flow_control_deadlock,
+                              Code::dep_pool_overflow,
+                              Code::invalid_argument,
+                              Code::sync_start_too_wide,
+                              Code::tensor_wait_timeout,
+                              Code::user_error,
+                              Code::region_map_full,
+                              Code::signal_deadlock,
+                              Code::core_deadlock,
+                              Code::window_mismatch,
+                              Code::kernel_failed,
+                              Code::core_stalled,
+                              Code::peer_lost,
+                              Code::no_progress,
+                              Code::async_invalid,
+                              Code::async_overflow,
+                              Code::async_registration,
+                              Code::queue_overflow};
 
 // The compiler warns here of an enumerator that is missing, and the next test of one missing in the list above.
 constexpr bool is_known(Code code) {
@@ -42,7 +56,8 @@ constexpr bool is_known(Code code) {
     case Code::async_invalid:
     case Code::async_overflow:
     case Code::async_registration:
-    case Code::queue_overflow: return true;
+    case Code::queue_overflow:
+      return true;
   }
   return false;
 }
@@ -85,7 +100,8 @@ TEST(CodeTable, answers_for_a_number_that_it_does_not_have) {
 
 // What docs/errors.md should hold of a code.
 std::string reference(const CodeInfo& entry) {
-  std::string text = "## " + std::to_string(static_cast<unsigned>(entry.code)) + " `" + std::string(entry.name) + "`\n\n";
+  std::string text =
+      "## " + std::to_string(static_cast<unsigned>(entry.code)) + " `" + std::string(entry.name) + "`\n\n";
   return text + std::string(entry.description) + "\n\n**What to do.** " + std::string(entry.hint) + "\n";
 }
 
@@ -163,7 +179,8 @@ TEST(Error, a_later_failure_is_attached_and_replaces_nothing) {
 }
 
 WaitRecord hidden_wait(int rank, std::int64_t block) {
-  return {WaitRecord::What::signal, rank, "hidden_wait", block, {"programs/tp.cpp", 41}, "hidden_done", 2, 7, 8, "ge", {}};
+  return {
+      WaitRecord::What::signal, rank, "hidden_wait", block, {"programs/tp.cpp", 41}, "hidden_done", 2, 7, 8, "ge", {}};
 }
 
 TEST(WaitRecord, is_one_sentence) {

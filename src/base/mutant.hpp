@@ -69,12 +69,12 @@ class MutantAtomic {
     return modify(order, [&](auto constant) { return cell_.fetch_and(value, constant()); });
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order) noexcept {
-    // The failure order must not be stronger than the one that the fault left for success.
-    if (success == std::memory_order_relaxed || success == std::memory_order_release) {
-      return cell_.compare_exchange_strong(expected, desired, std::memory_order_relaxed, std::memory_order_relaxed);
-    }
     return modify(success, [&](auto constant) {
-      return cell_.compare_exchange_strong(expected, desired, constant(), std::memory_order_acquire);
+      // Some compilers want no failure order that is stronger than a relaxed success.
+      constexpr std::memory_order order = constant();
+      constexpr std::memory_order failure =
+          order == std::memory_order_relaxed ? std::memory_order_relaxed : std::memory_order_acquire;
+      return cell_.compare_exchange_strong(expected, desired, order, failure);
     });
   }
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success, std::memory_order failure) noexcept {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <heddle/program.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <heddle/program.hpp>
 #include <limits>
 #include <utility>
 
@@ -95,10 +94,10 @@ std::string parse_text(const Parameter& parameter, std::string_view value) {
 }  // namespace
 
 std::string ParameterList::Parameter::value() const {
-  return std::visit(Overloaded{[](const bool* at) { return std::string(*at ? "true" : "false"); },
-                               [](const std::string* at) { return *at; },
-                               [](const auto* at) { return number_text(*at); }},
-                    field);
+  return std::visit(
+      Overloaded{[](const bool* at) { return std::string(*at ? "true" : "false"); },
+                 [](const std::string* at) { return *at; }, [](const auto* at) { return number_text(*at); }},
+      field);
 }
 
 void ParameterList::set(std::string_view name, std::string_view value) {

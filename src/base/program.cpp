@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <heddle/program.hpp>
-
 #include <algorithm>
+#include <heddle/program.hpp>
 #include <utility>
 
 #include "base/text.hpp"
@@ -13,9 +12,12 @@ constexpr std::uint64_t bytes_max = 1ULL << 40U;  // of one tensor or window: mo
 
 std::string_view name_of(Direction direction) {
   switch (direction) {
-    case Direction::input: return "input";
-    case Direction::output: return "output";
-    case Direction::inout: return "inout";
+    case Direction::input:
+      return "input";
+    case Direction::output:
+      return "output";
+    case Direction::inout:
+      return "inout";
   }
   return "tensor";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <heddle/program.hpp>
 
+#include <heddle/program.hpp>
 #include <string>
 
 namespace heddle {
@@ -38,15 +38,20 @@ TEST(Plan, refuses_names_shapes_and_sizes_that_cannot_be) {
   EXPECT_EQ(refusal([&] { plan.output<int>("x", {4}); }), "plan: output \"x\": the name is taken");
   EXPECT_EQ(refusal([&] { plan.output<int>("", {4}); }), "plan: output \"\": the name is empty");
   EXPECT_EQ(refusal([&] { plan.input<int>("a", {}); }), "plan: input \"a\": 0 dimensions, but a tensor has 1 to 5");
-  EXPECT_EQ(refusal([&] { plan.input<int>("a", {1, 1, 1, 1, 1, 1}); }), "plan: input \"a\": 6 dimensions, but a tensor has 1 to 5");
-  EXPECT_EQ(refusal([&] { plan.inout<int>("a", {3, 0}); }), "plan: inout \"a\": dimension 1 has extent 0, but an extent is at least 1");
-  EXPECT_EQ(refusal([&] { plan.inout<int>("a", {-3}); }), "plan: inout \"a\": dimension 0 has extent -3, but an extent is at least 1");
+  EXPECT_EQ(refusal([&] { plan.input<int>("a", {1, 1, 1, 1, 1, 1}); }),
+            "plan: input \"a\": 6 dimensions, but a tensor has 1 to 5");
+  EXPECT_EQ(refusal([&] { plan.inout<int>("a", {3, 0}); }),
+            "plan: inout \"a\": dimension 1 has extent 0, but an extent is at least 1");
+  EXPECT_EQ(refusal([&] { plan.inout<int>("a", {-3}); }),
+            "plan: inout \"a\": dimension 0 has extent -3, but an extent is at least 1");
   EXPECT_EQ(refusal([&] { plan.input<int>("a", {1 << 20, (1 << 18) + 1}); }),
             "plan: input \"a\": shape [1048576, 262145] with elements of 4 bytes takes more than 1 TiB");
   EXPECT_EQ(refusal([&] { plan.input<int>("a", {INT64_MAX, INT64_MAX}); }),
-            "plan: input \"a\": shape [9223372036854775807, 9223372036854775807] with elements of 4 bytes takes more than 1 TiB");
+            "plan: input \"a\": shape [9223372036854775807, 9223372036854775807] with elements of 4 bytes takes more "
+            "than 1 TiB");
   EXPECT_EQ(refusal([&] { plan.window("w", 8); }), "plan: window \"w\": the name is taken");
-  EXPECT_EQ(refusal([&] { plan.window("v", 0); }), "plan: window \"v\": 0 bytes, but a window has 1 byte to 1 TiB a rank");
+  EXPECT_EQ(refusal([&] { plan.window("v", 0); }),
+            "plan: window \"v\": 0 bytes, but a window has 1 byte to 1 TiB a rank");
   EXPECT_EQ(refusal([&] { plan.window("v", (1ULL << 40U) + 1); }),
             "plan: window \"v\": 1099511627777 bytes, but a window has 1 byte to 1 TiB a rank");
   plan.input<std::byte>("largest", {1LL << 40U});
@@ -83,9 +88,12 @@ TEST_F(DeclaredTensors, are_refused_under_another_name_type_rank_or_use) {
   EXPECT_EQ(refusal([&] { io.output<float>("resullt"); }),
             "there is no tensor \"resullt\" (did you mean \"result\"?): the plan declares x, result");
   EXPECT_EQ(refusal([&] { io.output<float>("z"); }), "there is no tensor \"z\": the plan declares x, result");
-  EXPECT_EQ(refusal([&] { io.output<float>("x"); }), "tensor \"x\" is declared as input f32 [4], which tasks do not write");
-  EXPECT_EQ(refusal([&] { io.input<int>("x"); }), "tensor \"x\" is declared as input f32 [4], not with elements of i32");
-  EXPECT_EQ(refusal([&] { io.output<float>("result"); }), "tensor \"result\" is declared as output f32 [2, 2], not with 1 dimension");
+  EXPECT_EQ(refusal([&] { io.output<float>("x"); }),
+            "tensor \"x\" is declared as input f32 [4], which tasks do not write");
+  EXPECT_EQ(refusal([&] { io.input<int>("x"); }),
+            "tensor \"x\" is declared as input f32 [4], not with elements of i32");
+  EXPECT_EQ(refusal([&] { io.output<float>("result"); }),
+            "tensor \"result\" is declared as output f32 [2, 2], not with 1 dimension");
   const std::vector<Plan::TensorSpec> none;
   const detail::IoTable empty{&none, {}};
   EXPECT_EQ(refusal([&] { Io(empty).input<float>("x"); }), "there is no tensor \"x\": the plan declares none");
@@ -169,9 +177,11 @@ TEST_F(Parameters, refuse_other_values_and_keep_theirs) {
   EXPECT_EQ(set("factor", "nan"), "parameter \"factor\": \"nan\" is not a number");
   EXPECT_EQ(set("factor", "fast"), "parameter \"factor\": \"fast\" is not a number");
   EXPECT_EQ(set("small", "1e30"), "parameter \"small\": \"1e30\" is out of range: allowed is from -1e+18 to 1e+18");
-  EXPECT_EQ(set("variant", "notfy"), "parameter \"variant\": \"notfy\" is not one of payload, notify (did you mean \"notify\"?)");
-  EXPECT_EQ(set("label2\n", "x"), "there is no parameter \"label2?\" (did you mean \"label\"?): this program has padded, rows, "
-                                  "seed, factor, small, variant, label");
+  EXPECT_EQ(set("variant", "notfy"),
+            "parameter \"variant\": \"notfy\" is not one of payload, notify (did you mean \"notify\"?)");
+  EXPECT_EQ(set("label2\n", "x"),
+            "there is no parameter \"label2?\" (did you mean \"label\"?): this program has padded, rows, "
+            "seed, factor, small, variant, label");
   EXPECT_FALSE(padded);
   EXPECT_EQ(rows, 128);
   EXPECT_EQ(seed, 0);

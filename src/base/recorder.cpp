@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/recorder.hpp"
 
-#include <heddle/error.hpp>
-
 #include <algorithm>
 #include <bit>
+#include <heddle/error.hpp>
 #include <string>
 
 namespace heddle::base {
@@ -36,7 +35,10 @@ std::vector<Record> Recorder::copy() const {
 }
 
 RecorderSet::RecorderSet(int writers, std::uint32_t capacity, bool enabled)
-    : writers_(static_cast<std::size_t>(std::max(writers, 0))), capacity_(capacity), enabled_(enabled), frozen_(!enabled) {
+    : writers_(static_cast<std::size_t>(std::max(writers, 0))),
+      capacity_(capacity),
+      enabled_(enabled),
+      frozen_(!enabled) {
   constexpr std::uint32_t capacity_max = 1U << 26U;
   if (!std::has_single_bit(capacity) || capacity > capacity_max)
     detail::throw_invalid("flight recorder: " + std::to_string(capacity) +

@@ -56,7 +56,8 @@ struct Record {
   Event kind = Event::block;
   std::uint8_t flags = 0;
 };
-static_assert(sizeof(Record) == 32 && std::is_trivially_copyable_v<Record> && std::has_unique_object_representations_v<Record>);
+static_assert(sizeof(Record) == 32 && std::is_trivially_copyable_v<Record> &&
+              std::has_unique_object_representations_v<Record>);
 static_assert(offsetof(Record, subject) == 8 && offsetof(Record, duration) == 16 && offsetof(Record, value) == 20 &&
               offsetof(Record, task) == 24 && offsetof(Record, rank) == 28 && offsetof(Record, kind) == 30 &&
               offsetof(Record, flags) == 31);
@@ -85,10 +86,11 @@ class alignas(64) Recorder {
 
   // Its worker only. Does nothing once the set is frozen.
   void write(const Record& record) noexcept {
-    if (frozen_->load(std::memory_order_relaxed)) return;  // relaxed: one record more or less after the error is no harm
+    if (frozen_->load(std::memory_order_relaxed))
+      return;  // relaxed: one record more or less after the error is no harm
     const auto words = words_of(record);
     const std::uint64_t index = written_.load(std::memory_order_relaxed);  // relaxed: own value
-    begun_.store(index + 1, std::memory_order_relaxed);  // relaxed: published by the words' releases
+    begun_.store(index + 1, std::memory_order_relaxed);                    // relaxed: published by the words' releases
     Slot& slot = slots_[index & mask_];
     // release: partner is the acquire in copy(); whoever reads one of these words reads a `begun` that counts it.
     for (std::size_t i = 0; i < words.size(); ++i) slot.word[i].store(words[i], std::memory_order_release);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/recorder.hpp"
-
 #include <benchmark/benchmark.h>
 
+#include "base/recorder.hpp"
 #include "base/ticks.hpp"
 
 namespace heddle::base {

@@ -2,8 +2,8 @@
 #include "base/recorder.hpp"
 
 #include <gtest/gtest.h>
-#include <heddle/error.hpp>
 
+#include <heddle/error.hpp>
 #include <thread>
 
 #include "base/ticks.hpp"
@@ -13,8 +13,14 @@ namespace {
 
 // All fields follow from one number, so that a record made of two shows.
 Record made_of(std::uint64_t n) {
-  return {n * 3, n * 5, static_cast<std::uint32_t>(n * 7), static_cast<std::uint32_t>(n * 11), static_cast<std::uint32_t>(n),
-          static_cast<std::uint16_t>(n * 13), static_cast<Event>(n % event_kinds), static_cast<std::uint8_t>(n * 17)};
+  return {n * 3,
+          n * 5,
+          static_cast<std::uint32_t>(n * 7),
+          static_cast<std::uint32_t>(n * 11),
+          static_cast<std::uint32_t>(n),
+          static_cast<std::uint16_t>(n * 13),
+          static_cast<Event>(n % event_kinds),
+          static_cast<std::uint8_t>(n * 17)};
 }
 bool is_whole(const Record& r) {
   const Record expected = made_of(r.end_ticks / 3);
@@ -111,7 +117,8 @@ TEST(Recorder, a_copy_taken_while_the_worker_writes_holds_whole_records_in_a_row
   std::thread writer([&] {
     for (std::uint64_t n = 1; !stop.load(std::memory_order_relaxed); ++n) {
       set[0].write(made_of(n));
-      for (int i = 0; i < 64; ++i) static_cast<void>(stop.load(std::memory_order_relaxed));  // no faster than the copies
+      for (int i = 0; i < 64; ++i)
+        static_cast<void>(stop.load(std::memory_order_relaxed));  // no faster than the copies
     }
   });
   for (int overtaken = 0; overtaken < wanted && !testing::Test::HasFailure();) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <heddle/tensor.hpp>
-
 #include <algorithm>
+#include <heddle/tensor.hpp>
 #include <string>
 
 #include "base/text.hpp"
@@ -33,8 +32,9 @@ void throw_bad_shape(const char* operation, const std::int64_t* shape, int rank,
                   base::counted(checked_size(operation, shape, rank, 1), "element") + ", the tensor has " +
                   std::to_string(have));
   }
-  throw_invalid(text + "both sides must have the same shape, but the source has shape " + base::shape_text(shape, rank) +
-                " and the destination extent " + std::to_string(have) + " in one of its dimensions");
+  throw_invalid(text + "both sides must have the same shape, but the source has shape " +
+                base::shape_text(shape, rank) + " and the destination extent " + std::to_string(have) +
+                " in one of its dimensions");
 }
 
 void throw_bad_dimension(const char* operation, int dimension, int rank) {
@@ -51,7 +51,8 @@ std::int64_t checked_size(const char* operation, const std::int64_t* shape, int 
       throw_invalid(in_dimension(operation, d) + ": extent " + std::to_string(shape[d]) + " is negative");
     if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(shape[d], 1), &bytes))
       throw_invalid(std::string(operation) + ": shape " + base::shape_text(shape, rank) + " with elements of " +
-                    base::counted(static_cast<std::int64_t>(element_bytes), "byte") + " takes more than 2^63 - 1 bytes");
+                    base::counted(static_cast<std::int64_t>(element_bytes), "byte") +
+                    " takes more than 2^63 - 1 bytes");
     elements *= shape[d];
   }
   return elements;

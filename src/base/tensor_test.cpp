@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+
 #include <heddle/tensor.hpp>
 #include <heddle/window.hpp>
-
 #include <numeric>
 #include <string>
 #include <vector>
@@ -22,7 +22,9 @@ std::string refusal(F&& call) {
 }
 
 template <class T, int N>
-View<T, N> view_of(const Tensor<T, N>& tensor) { return View<T, N>(tensor.strided()); }
+View<T, N> view_of(const Tensor<T, N>& tensor) {
+  return View<T, N>(tensor.strided());
+}
 
 std::vector<int> counting(std::size_t n) {
   std::vector<int> values(n);
@@ -98,13 +100,17 @@ TEST(Tensor, refuses_what_leaves_it) {
   EXPECT_EQ(refusal([&] { tensor.slice(1, -1, 4); }), "slice: dimension 1: first index -1 is negative");
   EXPECT_EQ(refusal([&] { tensor.slice(1, 1, -4); }), "slice: dimension 1: count -4 is negative");
   EXPECT_EQ(refusal([&] { tensor.slice(1, 1, 4, 0); }), "slice: dimension 1: step 0 is not positive");
-  EXPECT_EQ(refusal([&] { tensor.slice(1, 0, INT64_MAX, INT64_MAX); }),
-            "slice: dimension 1: 9223372036854775807 indices from 0 in steps of 9223372036854775807 leave its extent of 10");
+  EXPECT_EQ(
+      refusal([&] { tensor.slice(1, 0, INT64_MAX, INT64_MAX); }),
+      "slice: dimension 1: 9223372036854775807 indices from 0 in steps of 9223372036854775807 leave its extent of 10");
   EXPECT_EQ(refusal([&] { tensor.slice(2, 0, 1); }), "slice: there is no dimension 2, the tensor has 2 dimensions");
-  EXPECT_EQ(refusal([&] { tensor.view({0, 8}, {6, 3}); }), "view: dimension 1: 3 indices from 8 leave its extent of 10");
-  EXPECT_EQ(refusal([&] { tensor.transpose(0, -1); }), "transpose: there is no dimension -1, the tensor has 2 dimensions");
+  EXPECT_EQ(refusal([&] { tensor.view({0, 8}, {6, 3}); }),
+            "view: dimension 1: 3 indices from 8 leave its extent of 10");
+  EXPECT_EQ(refusal([&] { tensor.transpose(0, -1); }),
+            "transpose: there is no dimension -1, the tensor has 2 dimensions");
   EXPECT_EQ(refusal([&] { tensor.permute({1, 1}); }), "permute: a dimension is named twice");
-  EXPECT_EQ(refusal([&] { static_cast<void>(tensor.shape(3)); }), "shape: there is no dimension 3, the tensor has 2 dimensions");
+  EXPECT_EQ(refusal([&] { static_cast<void>(tensor.shape(3)); }),
+            "shape: there is no dimension 3, the tensor has 2 dimensions");
 }
 
 TEST(Tensor, refuses_reshapes_and_casts_that_do_not_fit) {
@@ -125,9 +131,10 @@ TEST(Tensor, refuses_memory_and_sizes_that_cannot_be) {
   EXPECT_EQ(refusal([&] { wrap(&element, 2, -3); }), "wrap: dimension 1: extent -3 is negative");
   EXPECT_EQ(refusal([&] { wrap(&element, INT64_MAX / 4, 4); }),
             "wrap: shape [2305843009213693951, 4] with elements of 4 bytes takes more than 2^63 - 1 bytes");
-  EXPECT_EQ(refusal([&] { wrap(&element, 0, INT64_MAX, INT64_MAX); }),
-            "wrap: shape [0, 9223372036854775807, 9223372036854775807] with elements of 4 bytes takes more than 2^63 - 1 "
-            "bytes");
+  EXPECT_EQ(
+      refusal([&] { wrap(&element, 0, INT64_MAX, INT64_MAX); }),
+      "wrap: shape [0, 9223372036854775807, 9223372036854775807] with elements of 4 bytes takes more than 2^63 - 1 "
+      "bytes");
 }
 
 TEST(View, fails_the_kernel_at_an_index_out_of_range) {
@@ -149,15 +156,19 @@ TEST(Window, refuses_ranks_cells_and_shapes_that_it_does_not_have) {
   alignas(8) std::byte memory[2][32] = {};
   const detail::WindowTable table{{memory[0], memory[1]}, 32, "hidden_done"};
   const Window window(&table, 0);
-  EXPECT_EQ(refusal([&] { window.tensor<int>(2, 4).at(2); }), "window \"hidden_done\": there is no rank 2, the session has 2 ranks");
-  EXPECT_EQ(refusal([&] { window.signals<std::int64_t>().mine()[4]; }), "window \"hidden_done\": there is no cell 4, each part has 4 cells");
-  EXPECT_EQ(refusal([&] { window.signals<std::int32_t>().at(-1); }), "window \"hidden_done\": there is no rank -1, the session has 2 ranks");
+  EXPECT_EQ(refusal([&] { window.tensor<int>(2, 4).at(2); }),
+            "window \"hidden_done\": there is no rank 2, the session has 2 ranks");
+  EXPECT_EQ(refusal([&] { window.signals<std::int64_t>().mine()[4]; }),
+            "window \"hidden_done\": there is no cell 4, each part has 4 cells");
+  EXPECT_EQ(refusal([&] { window.signals<std::int32_t>().at(-1); }),
+            "window \"hidden_done\": there is no rank -1, the session has 2 ranks");
   EXPECT_EQ(refusal([&] { window.tensor<int>(3, 3); }),
             "window \"hidden_done\": shape [3, 3] with elements of 4 bytes takes 36 bytes, each part has 32");
   EXPECT_EQ(refusal([&] { window.tensor<int>(-3); }), "window: dimension 0: extent -3 is negative");
   EXPECT_EQ(refusal([] { Window(nullptr, 0).tensor<int>(1); }), "window: this handle names no window");
   const detail::WindowTable small{{memory[0]}, 2, "tiny"};
-  EXPECT_EQ(refusal([&] { Window(&small, 0).signals<std::int32_t>(); }), "window \"tiny\": a part of 2 bytes holds no cell of 4 bytes");
+  EXPECT_EQ(refusal([&] { Window(&small, 0).signals<std::int32_t>(); }),
+            "window \"tiny\": a part of 2 bytes holds no cell of 4 bytes");
   EXPECT_EQ(window.tensor<int>(2, 4).at(1).strided().data, reinterpret_cast<int*>(memory[1]));
 }
 

@@ -36,7 +36,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > longest_compared) continue;
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < std::max(name.size(), candidate.size()) && (distance < least || (distance == least && best.empty()))) {
+    if (distance < std::max(name.size(), candidate.size()) &&
+        (distance < least || (distance == least && best.empty()))) {
       best = candidate;
       least = distance;
     }

@@ -40,9 +40,9 @@ class TickClock {
     std::uint64_t least = UINT64_MAX;
     for (int i = 0; i < 5; ++i) {
       const std::uint64_t before = base::ticks();
-      const std::int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                  std::chrono::steady_clock::now().time_since_epoch())
-                                  .count();
+      const std::int64_t ns =
+          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+              .count();
       const std::uint64_t took = base::ticks() - before;
       if (took < least) {
         least = took;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <heddle/window.hpp>
-
 #include <string>
 
 #include "base/text.hpp"

@@ -103,18 +103,40 @@ void describe_run(CLI::App& app, RunOptions& options) {
   text("--dep-pool", options.dep_pool, "N", "Edges that each of a rank's four rings holds", limits);
 }
 
-/// Wrong use in one line: CLI11's own sentence, and where help is.
-std::string explain(const CLI::ParseError& error, const std::string& first) {
+/// The first argument that no option takes, with what it may have been meant as.
+std::string explain_unexpected(const CLI::App& command) {
+  const std::vector<std::string> left = command.remaining();
+  if (left.empty()) return "an argument is not expected";
+  // CLI11 keeps the values that follow an unknown option as well.
+  const auto option =
+      std::find_if(left.begin(), left.end(), [](const std::string& text) { return text.starts_with("-"); });
+  if (option == left.end()) return fmt::format("the argument {} is not expected", base::quoted(left.front()));
+  std::vector<std::string> known;
+  for (const CLI::Option* each : command.get_options()) {
+    for (const std::string& name : each->get_lnames()) known.push_back("--" + name);
+  }
+  const std::string name = option->substr(0, option->find('='));
+  return fmt::format("there is no option {}; {}", base::quoted(name), advise(name, known, ""));
+}
+
+/// Wrong use in one line: what is wrong, and where help is.
+std::string explain(const CLI::ParseError& error, const CLI::App& app, const std::string& first) {
   static const std::vector<std::string> commands{"list", "run"};
-  const bool is_known = std::find(commands.begin(), commands.end(), first) != commands.end();
   if (first.empty()) return "say what to do: 'heddle list' or 'heddle run NAME'; see 'heddle --help'";
-  if (!is_known && first.front() != '-') {
+  const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
+  if (!is_command && first.front() != '-') {
     return fmt::format("there is no command {}; {} (see 'heddle --help')", base::quoted(first),
                        advise(first, commands, ""));
   }
+  const CLI::App& command = is_command ? *app.get_subcommand(first) : app;
+  const std::string help = is_command ? fmt::format("see 'heddle {} --help'", first) : "see 'heddle --help'";
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return explain_unexpected(command) + " (" + help + ")";
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first == "run") {
+    return "say which program to run: 'heddle list' shows them, and " + help;
+  }
   std::string text = one_line(error.what());
-  if (!text.empty() && text.back() == '.') text.pop_back();
-  return fmt::format("{}; see 'heddle {}--help'", text, is_known ? first + " " : "");
+  if (text.ends_with('.')) text.pop_back();
+  return text + "; " + help;
 }
 
 int parse_and_do(int argc, const char* const* argv) {
@@ -133,7 +155,7 @@ int parse_and_do(int argc, const char* const* argv) {
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    throw UsageError(explain(error, argc > 1 ? argv[1] : ""));
+    throw UsageError(explain(error, app, argc > 1 ? argv[1] : ""));
   }
   return list_command->parsed() ? list(list_options) : run(run_options);
 }

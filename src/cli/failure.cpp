@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +27,12 @@ std::string one_line(std::string_view text) {
 std::string one_line(const Error& error) {
   // The table's hint says what the code means; one that the thrower wrote says what to do here.
   if (error.hint().empty() || error.hint() == info(error.code()).hint) return one_line(error.message());
-  return one_line(error.message() + "; " + error.hint());
+  std::string hint = error.hint();
+  if (hint.back() == '.') hint.pop_back();
+  // Within a sentence now; a hint that begins with a name in capitals keeps it.
+  if (hint.size() > 1 && hint[1] >= 'a' && hint[1] <= 'z')
+    hint[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(hint[0])));
+  return one_line(error.message() + "; " + hint);
 }
 
 void report_usage(std::string_view message, bool as_json) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 #include <utility>
 
@@ -24,6 +25,9 @@ bool is_ignored(int signal) {
 
 /// A cancel that falls between two rounds stops none, so it is repeated this often until the session is gone.
 constexpr timespec repeat{0, 20'000'000};
+
+/// The same signal so soon after is the same request: timeout(1) and others send one to the process and to its group.
+constexpr std::chrono::milliseconds echo{100};
 
 }  // namespace
 
@@ -70,14 +74,22 @@ void Interrupts::watch(Session* session) {
 
 void Interrupts::serve() {
   bool repeating = false;
+  int first = 0;
+  std::chrono::steady_clock::time_point first_at;
   for (;;) {
     const int signal = repeating ? ::sigtimedwait(&taken_, nullptr, &repeat) : ::sigwaitinfo(&taken_, nullptr);
     const std::scoped_lock lock(mutex_);
     if (closing_) return;
     if (signal < 0 && errno != EAGAIN) continue;
-    if (signal > 0 && requested_) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_echo = signal == first && now - first_at < echo;
+    if (signal > 0 && requested_ && !is_echo) {
       if (!unfinished_.empty()) ::unlink(unfinished_.c_str());
       ::_exit(exit_failed);
+    }
+    if (!requested_) {
+      first = signal;
+      first_at = now;
     }
     requested_ = repeating = true;
     if (session_ != nullptr) session_->cancel();

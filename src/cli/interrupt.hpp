@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SIGINT, SIGTERM and SIGHUP. The first asks the running round to stop, so that the command ends in order; the second
+// SIGINT, SIGTERM and SIGHUP. The first asks the running round to stop, so that the command ends in order; another
 // ends the process at once.
 #pragma once
 

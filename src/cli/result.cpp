@@ -123,6 +123,8 @@ void add(RoundStatistics& total, const RoundStatistics& run) {
   total.waits_parked += run.waits_parked;
   total.edges += run.edges;
   total.conservative_overlaps += run.conservative_overlaps;
+  total.records = run.records;  // of these two each run gives the session's own sum
+  total.records_dropped = run.records_dropped;
   total.elapsed += run.elapsed;
 }
 

@@ -104,7 +104,8 @@ RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace
 /// The error's whole report; one that is told in a line stands in one.
 void report_failure(const RunResult& result) {
   const Error& error = *result.error;
-  const bool has_more = error.rank() >= 0 || !error.task().empty() || !error.waits().empty() || !error.attached().empty();
+  const bool has_more =
+      error.rank() >= 0 || !error.task().empty() || !error.waits().empty() || !error.attached().empty();
   if (!has_more) {
     fmt::print(stderr, "heddle: {}\n", one_line(error));
     return;
@@ -115,13 +116,23 @@ void report_failure(const RunResult& result) {
   fmt::print(stderr, "heddle: {} failed\n{}\n", where, text);
 }
 
+std::string trace_note(const RunResult& result) {
+  std::string note = fmt::format("trace in {}: open it at https://ui.perfetto.dev", result.trace);
+  const RoundStatistics& total = result.total;
+  if (total.records_dropped > 0) {
+    note += fmt::format("; it holds the newest {} of {} records, --trace-records keeps more",
+                        grouped(total.records - total.records_dropped), grouped(total.records));
+  }
+  return note;
+}
+
 void report(const RunOptions& options, const std::vector<RunResult>& results) {
   if (options.json) {
     write_json(options.matrix ? all_to_json(results) : to_json(results.front()));
   } else {
     fmt::print("{}", result_table(results, wants_colour(STDOUT_FILENO)));
     for (const RunResult& result : results) {
-      if (!result.trace.empty()) fmt::print("trace in {}: open it at https://ui.perfetto.dev\n", result.trace);
+      if (!result.trace.empty()) fmt::print("{}\n", trace_note(result));
     }
     std::fflush(stdout);
   }

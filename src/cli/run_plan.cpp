@@ -19,7 +19,7 @@ namespace heddle::cli {
 namespace {
 
 constexpr int ranks_most = 1024;
-constexpr int threads_most = 4096;
+constexpr int threads_most = 1024;
 constexpr std::int64_t rounds_most = 1'000'000'000;
 constexpr std::int64_t milliseconds_most = 1'000'000'000;
 /// Records a worker keeps when a trace is asked for: some dozens of rounds of most programs, 2 MiB.

@@ -70,7 +70,7 @@ void TraceFile::write(const Session& session) {
     std::string message = error.message();
     if (const std::size_t at = message.find(written); at != std::string::npos)
       message.replace(at, written.size(), path_);
-    throw Error(Code::user_error, "--trace: " + message).with_hint("Make room, or name a file elsewhere.");
+    throw Error(Code::user_error, "--trace: " + message).with_hint("Make room, or name a file on another disk.");
   }
   interrupts_.protect({});
   is_written_ = true;

@@ -100,14 +100,17 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
       deadlock(ring, excess, need, request, true);
       return place_nothing(request);
     }
+    const std::uint64_t waits = waits_;
     if (!make_map_room(request) || !make_room(ring, need, request)) return place_nothing(request);
+    if (waits_ != waits) drop_retired();
     Slot<E>& slot = ring.take(need, rank_context);
     if (scope.first == 0) scope.first = Ring<E>::serial_of(slot.ref);
     fill(slot, request, need);
     if (!scope.manual) record(request, slot.ref);
+    slot.scope = scope.serial;
     placed_ = &slot;
     ++submitted_;
-    return {slot.closure == nullptr ? static_cast<void*>(slot.inline_closure) : slot.closure, {slot.ref, scope.serial}};
+    return {slot.closure == nullptr ? static_cast<void*>(slot.inline_closure) : slot.closure, {slot.ref}};
   }
 
   void commit() override {
@@ -196,6 +199,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
  private:
   struct Producer {
     Slot<E>* slot;
+    TaskRef ref;
     bool wait;    // the consumer starts after it
     bool retain;  // the consumer uses its memory
   };
@@ -236,44 +240,31 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
       return;
     }
     seen = stamp_;
-    producers_.push_back({slot, wait, retain});
+    producers_.push_back({slot, ref, wait, retain});
+  }
+
+  // Producers that retired while the orchestrator waited for room: their slots may be given out anew, to this very task.
+  void drop_retired() {
+    std::erase_if(producers_, [this](const Producer& producer) {
+      return Ring<E>::serial_of(producer.ref) < rings_[Ring<E>::ring_of(producer.ref)]->tail();
+    });
   }
 
   void drop_complete() {
     std::erase_if(producers_, [](const Producer& producer) { return producer.slot->complete(); });
   }
 
-  void check_owner(const heddle::detail::Owner& owner, const char* what) const {
-    if (owner.task != 0 && !scopes_.is_open(owner.scope))
-      throw Error(Code::invalid_argument, std::string(what) + ": the tensor's scope has ended; its memory is no longer its own")
-          .with_hint("submit what uses a runtime-allocated tensor before its scope ends");
+  // Whether a handle still names a task: its scope is open, so that it has not retired.
+  bool is_current(TaskRef ref) const {
+    const Ring<E>& ring = *rings_[Ring<E>::ring_of(ref)];
+    const std::uint64_t serial = Ring<E>::serial_of(ref);
+    return serial >= ring.tail() && serial < ring.head() && scopes_.is_open(ring.slot(serial).scope);
   }
 
-  void validate(const heddle::detail::TaskRequest& request) const {
-    const auto refuse = [&](Code code, std::string message) {
-      throw Error(code, std::move(message)).at_rank(rank).at_task(request.name.text, -1, request.name.location);
-    };
-    if (request.blocks < 1 || request.blocks > blocks_most)
-      refuse(Code::invalid_argument, "spmd: " + std::to_string(request.blocks) + " blocks; allowed are 1 to " + std::to_string(blocks_most));
-    if (request.sync_start && request.blocks > width)
-      refuse(Code::sync_start_too_wide, "sync_start: " + std::to_string(request.blocks) + " blocks can never be placed together; the device is " + std::to_string(width) + " wide");
-    for (std::size_t i = 0; i < request.args.size(); ++i) {
-      const auto& arg = request.args[i];
-      if (arg.owner.task != 0 && !scopes_.is_open(arg.owner.scope))
-        refuse(Code::invalid_argument, "argument " + std::to_string(i) + ": the tensor's scope has ended; its memory is no longer its own");
-      const bool empty = std::any_of(arg.shape, arg.shape + arg.rank, [](std::int64_t extent) { return extent == 0; });
-      if (arg.data == nullptr && !empty && arg.tag != heddle::detail::Tag::scratch && arg.tag != heddle::detail::Tag::fresh)
-        refuse(Code::invalid_argument, "argument " + std::to_string(i) + ": the tensor has no memory");
-    }
-    for (const auto& list : request.after) {
-      for (const auto& handle : list) {
-        if (handle.task == 0) refuse(Code::invalid_argument, "after: the handle names no task");
-        if (!scopes_.is_open(handle.scope)) refuse(Code::invalid_argument, "after: the handle's scope has ended");
-      }
-    }
-    if (request.predicate != nullptr) check_owner(request.predicate->owner, "when");
-    for (const auto& condition : request.conditions)
-      if (condition.signal.rank != rank) refuse(Code::invalid_argument, "completes_when: the signal belongs to rank " + std::to_string(condition.signal.rank) + ", not to this one");
+  void check_owner(const heddle::detail::Owner& owner, const char* what) const {
+    if (owner.task != 0 && !is_current(owner.task))
+      throw Error(Code::invalid_argument, std::string(what) + ": the tensor's scope has ended; its memory is no longer its own")
+          .with_hint("submit what uses a runtime-allocated tensor before its scope ends");
   }
 
   static Region region_of(const heddle::detail::ArgRecord& arg) {
@@ -283,36 +274,18 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     return arg.tag == heddle::detail::Tag::in || arg.tag == heddle::detail::Tag::out || arg.tag == heddle::detail::Tag::inout;
   }
 
-  // Finds the producers and sums up what the task takes from its ring. Changes nothing that is recorded.
-  RingRequest infer(const heddle::detail::TaskRequest& request, const ScopeFrame& scope) {
-    begin_producers();
-    RingRequest need;
-    std::uint64_t extra = 0;
-    for (const auto& list : request.after)
-      for (const auto& handle : list) add_producer(handle.task, true, false);
-    for (const auto& arg : request.args) {
-      if (arg.owner.task != 0) add_producer(arg.owner.task, !scope.manual && arg.tag != heddle::detail::Tag::no_dep, true);
-      if (arg.tag == heddle::detail::Tag::scratch || arg.tag == heddle::detail::Tag::fresh)
-        need.heap_bytes += round_up(arg.bytes);
-      else if (!scope.manual && inferred(arg))
-        map_.collect(region_of(arg), arg.tag == heddle::detail::Tag::in ? Access::read : Access::write, live(),
-                     [this](TaskRef ref) { add_producer(ref, true, false); });
-    }
-    if (const auto* predicate = request.predicate; predicate != nullptr) {
-      if (predicate->owner.task != 0) add_producer(predicate->owner.task, !scope.manual, true);
-      if (!scope.manual)
-        map_.collect(Region::contiguous(predicate->element, predicate->element_bytes), Access::read, live(),
-                     [this](TaskRef ref) { add_producer(ref, true, false); });
-      extra += predicate_bytes;
-    }
-    extra += request.conditions.size() * deferred_condition_bytes;
-    if (request.closure_bytes > Slot<E>::inline_closure_bytes || request.closure_align > 64) extra += request.closure_bytes + request.closure_align;
-    need.heap_bytes += round_up(extra);
-    need.edges = producers_.size();
-    return need;
-  }
-
   static std::uint64_t round_up(std::uint64_t bytes) { return (bytes + heap_alignment - 1) / heap_alignment * heap_alignment; }
+
+  // What a task keeps in its ring's heap besides tensors: what does not fit into its slot.
+  static std::uint64_t extra_bytes(const heddle::detail::TaskRequest& request) {
+    std::uint64_t bytes = request.conditions.size() * deferred_condition_bytes;
+    if (request.predicate != nullptr) bytes += predicate_bytes;
+    if (closure_is_large(request)) bytes += request.closure_bytes + request.closure_align;
+    return bytes;
+  }
+  static bool closure_is_large(const heddle::detail::TaskRequest& request) {
+    return request.closure_bytes > Slot<E>::inline_closure_bytes || request.closure_align > alignof(Slot<E>);
+  }
 
   std::uint32_t accesses(const heddle::detail::TaskRequest& request) const {
     std::uint32_t count = request.predicate != nullptr ? 1 : 0;
@@ -327,182 +300,20 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
       map_.record(Region::contiguous(request.predicate->element, request.predicate->element_bytes), Access::read, ref, live());
   }
 
-  // Writes the slot, and hands out its memory: outputs and scratch first, then what does not fit inline.
-  void fill(Slot<E>& slot, heddle::detail::TaskRequest& request, const RingRequest& need) {
-    const auto blocks = static_cast<std::uint32_t>(request.blocks);
-    // relaxed: the slot is published by link() or by the ready queue.
-    slot.fanout.store(nullptr, std::memory_order_relaxed);
-    slot.pins.store(0, std::memory_order_relaxed);
-    slot.blocks_left.store(blocks, std::memory_order_relaxed);
-    slot.kind = base::Work::Kind::task;
-    slot.next_block.store(0);
-    slot.block_count = blocks;
-    slot.flags = need.heap_bytes > 0 ? slot_owns_memory : 0U;
-    slot.invoke.store(request.invoke);
-    slot.name = request.name.text;
-    slot.location = request.name.location;
-    slot.destroy = request.destroy;
-    slot.edge_count = static_cast<std::uint32_t>(producers_.size());
-    slot.condition_count = 0;
-    slot.memory_bytes = 0;
-    slot.closure = slot.inline_closure;
-    for (const auto& producer : producers_)
-      if (producer.retain) producer.slot->pins.fetch_add(1, std::memory_order_relaxed);  // relaxed: only its own orchestrator retires it
-    for (const auto& arg : request.args)
-      if (arg.tag != heddle::detail::Tag::in && arg.data != nullptr && host_.in_own_window(arg.data)) slot.flags |= slot_writes_window;
-    if (need.heap_bytes > 0) place_memory(slot, request);
-  }
+  void validate(const heddle::detail::TaskRequest& request) const;
+  RingRequest infer(const heddle::detail::TaskRequest& request, const ScopeFrame& scope);
+  void fill(Slot<E>& slot, heddle::detail::TaskRequest& request, const RingRequest& need);
+  void place_memory(Slot<E>& slot, heddle::detail::TaskRequest& request);
 
-  void place_memory(Slot<E>& slot, heddle::detail::TaskRequest& request) {
-    std::byte* next = slot.memory;
-    for (auto& arg : request.args) {
-      if (arg.tag != heddle::detail::Tag::scratch && arg.tag != heddle::detail::Tag::fresh) continue;
-      arg.data = next;
-      next += round_up(arg.bytes);
-    }
-    slot.memory_bytes = static_cast<std::uint64_t>(next - slot.memory);
-    if (checked_ && slot.memory_bytes > 0) slot.flags |= slot_poison;
-    if (request.predicate != nullptr) {
-      slot.flags |= slot_has_predicate;
-      slot.predicate = new (next) heddle::detail::PredicateRecord(*request.predicate);
-      next += predicate_bytes;
-    }
-    if (!request.conditions.empty()) {
-      slot.flags |= slot_has_conditions;
-      slot.condition_count = static_cast<std::uint32_t>(request.conditions.size());
-      slot.conditions = next;
-      for (const auto& condition : request.conditions) {
-        new (next) heddle::detail::ConditionRecord(condition);
-        next += deferred_condition_bytes;
-      }
-    }
-    if (request.closure_bytes > Slot<E>::inline_closure_bytes || request.closure_align > 64) {
-      const auto align = static_cast<std::uintptr_t>(request.closure_align);
-      slot.closure = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(next) + align - 1) / align * align);
-    }
-  }
+  bool make_map_room(const heddle::detail::TaskRequest& request);
+  bool make_room(Ring<E>& ring, const RingRequest& need, const heddle::detail::TaskRequest& request);
+  void wait_for(Ring<E>& ring, OrchestratorWait wait);
+  void wait_for_task(Slot<E>& slot, const OrchestratorWait& wait);
+  void wait_for_readers(Slot<E>& slot, const OrchestratorWait& wait);
 
-  // ---- waiting for room ----
-
-  bool make_map_room(const heddle::detail::TaskRequest& request) {
-    const std::uint32_t count = accesses(request);
-    if (count > map_.capacity()) {
-      failed_ = true;
-      host_.fail(region_map_too_small(count, map_.capacity(), request.name.text, request.name.location));
-      return false;
-    }
-    while (!map_.reserve(count, live())) {
-      if (stopped()) return false;
-      TaskRef holder = 0;
-      map_.for_each_holder(live(), [&](const Region&, Access, TaskRef ref) { holder = ref; });
-      if (holder != 0) wait_for_task(*const_cast<Slot<E>*>(find(holder)), {OrchestratorWait::What::region_map, Resource::none, 0, holder, request.name.text, request.name.location});
-    }
-    return true;
-  }
-
-  bool make_room(Ring<E>& ring, const RingRequest& need, const heddle::detail::TaskRequest& request) {
-    while (ring.lacking(need) != Resource::none) {
-      if (ring.advance()) continue;
-      if (stopped()) return false;
-      const Resource lacking = ring.lacking(need);
-      if (const Resource held = ring.lacking_for_good(need); held != Resource::none) {
-        deadlock(ring, held, need, request, false);
-        return false;
-      }
-      wait_for(ring, {OrchestratorWait::What::ring, lacking, ring.index(), 0, request.name.text, request.name.location});
-    }
-    return true;
-  }
-
-  // Waits until some of the ring's oldest tasks may retire. A quarter of the window at a time, so that a program that
-  // runs ahead of its tasks is not woken for each of them.
-  void wait_for(Ring<E>& ring, OrchestratorWait wait) {
-    const std::uint64_t oldest = ring.tail();
-    const std::uint64_t end = std::min(ring.open_from(), ring.head());
-    std::uint64_t target = std::min(oldest + ring.config().task_window / 4, end - 1);
-    if (ring.slot(target).complete()) target = oldest;
-    wait.task = ring.slot(target).ref;
-    Slot<E>& slot = ring.slot(target);
-    if (!slot.complete()) {
-      wait_for_task(slot, wait);
-    } else if (!Ring<E>::retired(slot)) {
-      wait_for_readers(slot, wait);
-    }
-  }
-
-  void wait_for_task(Slot<E>& slot, const OrchestratorWait& wait) {
-    E::mark("orchestrator_waited");
-    waker_.closure = host_.current_fiber();
-    // relaxed: published by the link.
-    waker_.fan_in.store(1, std::memory_order_relaxed);
-    waker_edge_.consumer = &waker_;
-    waker_edge_.retained = nullptr;
-    if (!link(slot, waker_edge_)) return;
-    wait_ = wait;
-    host_.suspend();
-    wait_ = {};
-  }
-
-  void wait_for_readers(Slot<E>& slot, const OrchestratorWait& wait) {
-    E::mark("orchestrator_waited_for_readers");
-    readers_waker_ = host_.current_fiber();
-    // acq_rel: publishes readers_waker_ to the last reader; acquires its reads when it was faster.
-    if (slot.pins.fetch_add(Slot<E>::waiting_pin, std::memory_order_acq_rel) != 0) {
-      wait_ = wait;
-      host_.suspend();
-      wait_ = {};
-    }
-    slot.pins.fetch_sub(Slot<E>::waiting_pin, std::memory_order_relaxed);  // relaxed: only this orchestrator looks for it
-  }
-
-  // ---- deadlock, and how large the ring would have to be ----
-
-  void deadlock(Ring<E>& ring, Resource resource, const RingRequest& need, const heddle::detail::TaskRequest& request, bool exceeds) {
-    const ScopeFrame* holder = scopes_.holder(ring.index());
-    stuck_ = {};
-    stuck_.resource = resource;
-    stuck_.ring = ring.index();
-    stuck_.request = need;
-    stuck_.exceeds = exceeds;
-    stuck_.one_scope = scopes_.holders(ring.index()) <= 1;
-    stuck_.held_tasks = ring.head() - ring.open_from();
-    stuck_.held_heap = ring.heap_held();
-    stuck_.held_edges = ring.edges_held();
-    stuck_.task = request.name.text;
-    stuck_.location = request.name.location;
-    if (holder != nullptr) stuck_.holder = holder->location;
-    failed_ = true;
-    sizing_ = true;
-    for (auto& each : rings_) each->begin_pretending();
-  }
-
-  // A rank that no longer runs: the program goes on to its end, so that a too small ring can be sized.
-  heddle::detail::Placement place_nothing(heddle::detail::TaskRequest& request) {
-    std::uint64_t bytes = 0;
-    for (auto& arg : request.args) {
-      if (arg.tag != heddle::detail::Tag::scratch && arg.tag != heddle::detail::Tag::fresh) continue;
-      arg.data = rings_[0]->heap_base();
-      bytes += round_up(arg.bytes);
-    }
-    ScopeFrame& scope = scopes_.innermost();
-    if (sizing_) {
-      Ring<E>& ring = *rings_[scope.ring];
-      if (scope.first == 0) scope.first = ring.head();
-      if (request.closure_bytes > Slot<E>::inline_closure_bytes) bytes += round_up(request.closure_bytes + request.closure_align);
-      ring.pretend({bytes, 0});
-    }
-    if (++refused_ > refused_most) throw base::Cancelled{};  // a program that never asks whether it should stop
-    return {nullptr, {1, scope.serial}};
-  }
-
-  void report_sizing() {
-    sizing_ = false;
-    Ring<E>& ring = *rings_[stuck_.ring];
-    stuck_.needed_window = ring.needed_window();
-    stuck_.needed_heap = ring.needed_heap();
-    for (auto& each : rings_) each->stop_pretending();
-    host_.fail(ring_deadlock(stuck_, ring.config()));
-  }
+  void deadlock(Ring<E>& ring, Resource resource, const RingRequest& need, const heddle::detail::TaskRequest& request, bool exceeds);
+  heddle::detail::Placement place_nothing(heddle::detail::TaskRequest& request);
+  void report_sizing();
 
   void refresh_open_from(std::uint32_t index) {
     const std::uint64_t first = scopes_.first_in(index);
@@ -529,8 +340,12 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   bool sizing_ = false;
   StuckRing stuck_;
   std::uint64_t refused_ = 0;
+  std::uint64_t waits_ = 0;
   std::uint64_t submitted_ = 0;
   std::uint64_t edges_ = 0;
 };
 
 }  // namespace heddle::graph
+
+#include "graph/orchestrator_room.hpp"
+#include "graph/orchestrator_submit.hpp"

@@ -76,8 +76,10 @@ struct IndexPairs {
   std::int64_t inverse;                               // of stride_a modulo stride_b
 
   IndexPairs(const Region::Dim& a, const Region::Dim& b, std::int64_t divisor)
-      : stride_a(static_cast<std::int64_t>(a.stride) / divisor), count_a(static_cast<std::int64_t>(a.count)),
-        stride_b(static_cast<std::int64_t>(b.stride) / divisor), count_b(static_cast<std::int64_t>(b.count)),
+      : stride_a(static_cast<std::int64_t>(a.stride) / divisor),
+        count_a(static_cast<std::int64_t>(a.count)),
+        stride_b(static_cast<std::int64_t>(b.stride) / divisor),
+        count_b(static_cast<std::int64_t>(b.count)),
         inverse(stride_b == 1 ? 0 : inverse_modulo(stride_a, stride_b)) {}
 
   // `t` is divided by the common divisor as well.
@@ -124,8 +126,10 @@ class OverlapSearch {
     if (!dense_a && !dense_b && a_.dims[level_a].stride == b_.dims[level_b].stride)
       return meet_pairs(offset, level_a, level_b, static_cast<std::int64_t>(a_.dims[level_a].stride));
 
-    const Range in_a = dense_a ? Range{} : meeting(offset, a_.dims[level_a], extent_a_[level_a + 1], extent_b_[level_b]);
-    const Range in_b = dense_b ? Range{} : meeting(-offset, b_.dims[level_b], extent_b_[level_b + 1], extent_a_[level_a]);
+    const Range in_a =
+        dense_a ? Range{} : meeting(offset, a_.dims[level_a], extent_a_[level_a + 1], extent_b_[level_b]);
+    const Range in_b =
+        dense_b ? Range{} : meeting(-offset, b_.dims[level_b], extent_b_[level_b + 1], extent_a_[level_a]);
     if (dense_a) return meet_each_b(offset, level_a, level_b, in_b);
     if (dense_b) return meet_each_a(offset, level_a, level_b, in_a);
 
@@ -152,7 +156,8 @@ class OverlapSearch {
   static Range meeting(std::int64_t offset, const Region::Dim& dim, std::int64_t inner, std::int64_t other) {
     const auto stride = static_cast<std::int64_t>(dim.stride);
     const std::int64_t first = offset < inner ? 0 : (offset - inner) / stride + 1;
-    const std::int64_t last = std::min(static_cast<std::int64_t>(dim.count) - 1, floor_divide(offset + other - 1, stride));
+    const std::int64_t last =
+        std::min(static_cast<std::int64_t>(dim.count) - 1, floor_divide(offset + other - 1, stride));
     return {first, last};
   }
 

@@ -26,16 +26,16 @@ struct Region {
     friend bool operator==(const Dim&, const Dim&) = default;
   };
 
-  std::uintptr_t base = 0;    ///< lowest byte
-  std::uint64_t run = 0;      ///< contiguous innermost bytes; zero for the empty region
-  std::uint64_t extent = 0;   ///< bytes from the lowest to the highest, both included
-  std::uint8_t rank = 0;      ///< dims in use; zero for a contiguous region
+  std::uintptr_t base = 0;           ///< lowest byte
+  std::uint64_t run = 0;             ///< contiguous innermost bytes; zero for the empty region
+  std::uint64_t extent = 0;          ///< bytes from the lowest to the highest, both included
+  std::uint8_t rank = 0;             ///< dims in use; zero for a contiguous region
   std::array<Dim, max_rank> dims{};  ///< by descending stride
 
   /// The bytes of a view. `rank` is 0 to 5, strides count elements and are not negative. A view with an extent of zero
   /// (or less) gives the empty region.
-  static Region from_view(const void* data, int rank, const std::int64_t* shape, const std::int64_t* strides_in_elements,
-                          std::uint64_t element_bytes) {
+  static Region from_view(const void* data, int rank, const std::int64_t* shape,
+                          const std::int64_t* strides_in_elements, std::uint64_t element_bytes) {
     std::uint64_t elements = 1;
     bool too_large = false;
     for (int d = rank; d-- > 0;) {

@@ -12,11 +12,11 @@
 // 2^k bytes sits at level k in the bucket of its first byte, so that a query visits few buckets at each level in use.
 #pragma once
 
-#include "graph/region.hpp"
-#include "graph/region_nodes.hpp"
-
 #include <concepts>
 #include <cstdint>
+
+#include "graph/region.hpp"
+#include "graph/region_nodes.hpp"
 
 namespace heddle::graph {
 
@@ -41,13 +41,14 @@ class RegionMap {
     if (nodes_.crowded(own)) {
       nodes_.survey(own, visit);
     } else {
-      for (unsigned n = 0; n < nodes_[own].neighbour_count; ++n) visit(RegionNodes::index_of(nodes_[own].neighbours[n]));
+      for (unsigned n = 0; n < nodes_[own].neighbour_count; ++n)
+        visit(RegionNodes::index_of(nodes_[own].neighbours[n]));
     }
   }
 
-  /// Records an access of `task`. A write supersedes every access it covers: whoever conflicts with those conflicts with
-  /// the write, and the write comes after them (`collect` named them). False, with nothing recorded or superseded, when
-  /// live accesses fill the map. `collect` for all of a task's accesses comes before `record` of its first.
+  /// Records an access of `task`. A write supersedes every access it covers: whoever conflicts with those conflicts
+  /// with the write, and the write comes after them (`collect` named them). False, with nothing recorded or superseded,
+  /// when live accesses fill the map. `collect` for all of a task's accesses comes before `record` of its first.
   template <Liveness Live>
   bool record(const Region& region, Access access, TaskRef task, Live&& live) {
     if (region.empty()) return true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/region_map.hpp"
-
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "graph/region_map.hpp"
 
 namespace heddle::graph {
 namespace {
@@ -30,7 +30,8 @@ void stencil(benchmark::State& state) {
   const auto count = [&edges](TaskRef) { ++edges; };
   const auto cell = [bytes](std::uintptr_t buffer, std::int64_t index) {
     const std::int64_t shape = static_cast<std::int64_t>(bytes), stride = 1;
-    return Region::from_view(at(buffer + static_cast<std::uint64_t>((index + cells) % cells) * bytes), 1, &shape, &stride, 1);
+    return Region::from_view(at(buffer + static_cast<std::uint64_t>((index + cells) % cells) * bytes), 1, &shape,
+                             &stride, 1);
   };
   std::int64_t index = 0;
   for (auto step : state) {
@@ -86,8 +87,8 @@ void tiles_then_whole(benchmark::State& state) {
     (void)step;
     ++live.now;
     const bool whole = index == tiles;
-    const Region region = whole ? Region::contiguous(at(0x100000), tiles * tile)
-                                : Region::contiguous(at(0x100000 + index * tile), tile);
+    const Region region =
+        whole ? Region::contiguous(at(0x100000), tiles * tile) : Region::contiguous(at(0x100000 + index * tile), tile);
     const Access access = whole ? Access::read : Access::write;
     map.collect(region, access, live, count);
     map.record(region, access, live.now, live);
@@ -106,7 +107,8 @@ void columns(benchmark::State& state) {
   std::int64_t column = 0;
   const auto access = [&] {
     ++live.now;
-    const Region region = Region::from_view(at(0x1000000 + static_cast<std::uint64_t>(column) * 4), 2, shape, stride, 4);
+    const Region region =
+        Region::from_view(at(0x1000000 + static_cast<std::uint64_t>(column) * 4), 2, shape, stride, 4);
     map.collect(region, Access::write, live, [&edges](TaskRef) { ++edges; });
     map.record(region, Access::write, live.now, live);
     column = column + 1 == width ? 0 : column + 1;
@@ -127,7 +129,8 @@ void first_columns(benchmark::State& state) {
     (void)step;
     RegionMap map;
     for (std::int64_t column = 0; column < width; ++column) {
-      const Region region = Region::from_view(at(0x1000000 + static_cast<std::uint64_t>(column) * 4), 2, shape, stride, 4);
+      const Region region =
+          Region::from_view(at(0x1000000 + static_cast<std::uint64_t>(column) * 4), 2, shape, stride, 4);
       map.record(region, Access::write, 1, [](TaskRef) { return true; });
     }
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/region_map.hpp"
-#include "graph/region_test_views.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,8 @@
 #include <set>
 #include <tuple>
 #include <vector>
+
+#include "graph/region_test_views.hpp"
 
 namespace heddle::graph {
 namespace {
@@ -30,7 +31,8 @@ Region bytes(std::uintptr_t base, std::uint64_t count) {
 
 Region columns(std::uintptr_t base, std::int64_t first, std::int64_t count, std::int64_t width, std::int64_t rows) {
   const std::int64_t shape[] = {rows, count}, stride[] = {width, 1};
-  return Region::from_view(reinterpret_cast<const void*>(base + static_cast<std::uintptr_t>(first) * 4), 2, shape, stride, 4);
+  return Region::from_view(reinterpret_cast<const void*>(base + static_cast<std::uintptr_t>(first) * 4), 2, shape,
+                           stride, 4);
 }
 
 template <class Live>
@@ -200,7 +202,8 @@ TEST(RegionMap, CompletedReadersAreForgottenWhileOthersRun) {
 TEST(RegionMap, AWriteSupersedesWhatItCoversAndNothingElse) {
   RegionMap map;
   for (TaskRef task = 1; task <= 40; ++task)
-    ASSERT_TRUE(map.record(bytes(0x1000 + 16 * task, 16), task % 2 == 0 ? Access::write : Access::read, task, all_live));
+    ASSERT_TRUE(
+        map.record(bytes(0x1000 + 16 * task, 16), task % 2 == 0 ? Access::write : Access::read, task, all_live));
   EXPECT_EQ(map.in_use(), 40U);
   const Region inner = bytes(0x1000 + 16 * 10 + 1, 16 * 20);  // tasks 10 and 30 in part, 11 to 29 wholly
   EXPECT_EQ(collected(map, inner, Access::write, all_live).size(), 21U);
@@ -222,7 +225,8 @@ TEST(RegionMap, AFullMapRefusesAndChangesNothingUntilTasksComplete) {
   ASSERT_EQ(map.capacity(), 4U);
   TaskRef oldest = 1;
   const auto live = [&oldest](TaskRef task) { return task >= oldest; };
-  for (TaskRef task = 1; task <= 4; ++task) ASSERT_TRUE(map.record(bytes(0x100 * task, 0x100), Access::write, task, live));
+  for (TaskRef task = 1; task <= 4; ++task)
+    ASSERT_TRUE(map.record(bytes(0x100 * task, 0x100), Access::write, task, live));
   const auto holders = [&] {
     std::set<std::tuple<std::uintptr_t, std::uint64_t, Access, TaskRef>> all;
     map.for_each_holder(live, [&all](const Region& region, Access access, TaskRef task) {
@@ -256,7 +260,7 @@ TEST(RegionMap, MemoryMeetsItselfWhateverNamesIt) {
   EXPECT_EQ(collected(map, transposed, Access::read, all_live), Tasks{1});
   ASSERT_TRUE(map.record(transposed, Access::write, 2, all_live));
   EXPECT_EQ(map.in_use(), 1U);
-  EXPECT_EQ(collected(map, bytes(0x13ff, 8), Access::read, all_live), Tasks{2});    // an odd sub-buffer
+  EXPECT_EQ(collected(map, bytes(0x13ff, 8), Access::read, all_live), Tasks{2});     // an odd sub-buffer
   EXPECT_EQ(collected(map, bytes(0x0, 1 << 20), Access::read, all_live), Tasks{2});  // the heap it lies in
   EXPECT_EQ(collected(map, bytes(0x1400, 8), Access::write, all_live), Tasks{});
   EXPECT_EQ(collected(map, columns(0x1000, 3, 2, 16, 16), Access::read, all_live), Tasks{2});
@@ -285,8 +289,8 @@ TEST(RegionMap, MoreRegionsThanItRemembersComeAndGo) {
   for (newest = 1; newest < 50'000; ++newest) {
     const bool strided = newest % 3 == 0;
     const auto place = static_cast<std::int64_t>(newest % 5'000);
-    const Region region = strided ? columns(0x1000000, place, 1, 5'000, 3)
-                                  : bytes(0x10000 + static_cast<std::uintptr_t>(place) * 24, 24);
+    const Region region =
+        strided ? columns(0x1000000, place, 1, 5'000, 3) : bytes(0x10000 + static_cast<std::uintptr_t>(place) * 24, 24);
     ASSERT_EQ(collected(map, region, Access::write, live), Tasks{});
     ASSERT_TRUE(map.record(region, Access::write, newest, live));
     ASSERT_LE(map.regions(), 2 * map.capacity() + 64);

@@ -14,8 +14,8 @@ constexpr unsigned slots_per_line_bits = 4;
 // Zeroed memory that takes no pages before it is written.
 template <class T>
 T* map_zeroed(std::size_t count) {
-  void* memory = ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
 }
 

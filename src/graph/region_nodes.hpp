@@ -12,13 +12,13 @@
 // Neighbourhood is symmetric: for two nodes that share a byte, each is crowded or lists the other.
 #pragma once
 
-#include "graph/region.hpp"
-
 #include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+
+#include "graph/region.hpp"
 
 namespace heddle::graph {
 
@@ -49,18 +49,18 @@ class RegionNodes {
     std::uint64_t extent;  // zero when the slot is free
     TaskRef writer;        // zero when no write is recorded
     std::array<TaskRef, inline_readers> readers;
-    std::uint32_t chain_next;       // next in the slot of the address index; the free list when free
-    std::uint32_t reader_block;     // reads beyond the inline ones
-    std::uint32_t reader_count;     // of both
+    std::uint32_t chain_next;    // next in the slot of the address index; the free list when free
+    std::uint32_t reader_block;  // reads beyond the inline ones
+    std::uint32_t reader_count;  // of both
     std::uint8_t level;
     std::uint8_t rank;
-    std::uint8_t neighbour_count;   // neighbours_max + 1 when crowded
-    std::uint8_t passes;            // times found idle since it was last touched
+    std::uint8_t neighbour_count;  // neighbours_max + 1 when crowded
+    std::uint8_t passes;           // times found idle since it was last touched
 
     std::uint32_t readers_before_pruning;
     std::uint32_t level_next;
     std::uint32_t level_previous;
-    std::uint32_t twin_next;  // next in the slot of the strided regions' table
+    std::uint32_t twin_next;                               // next in the slot of the strided regions' table
     std::array<std::uint32_t, neighbours_max> neighbours;  // index, and covers_bit when this node contains that one
   };
   static_assert(sizeof(Node) == 128);
@@ -146,7 +146,8 @@ class RegionNodes {
   // that neither dense nor power-of-two spaced regions crowd into few slots.
   std::uint32_t slot_of(unsigned level, std::uint64_t bucket) const {
     const std::uint64_t hash = ((bucket >> 4U) + (std::uint64_t{level} << 57U)) * 0x9E37'79B9'7F4A'7C15U;
-    return static_cast<std::uint32_t>((hash >> chain_shift_) << 4U) | static_cast<std::uint32_t>((bucket ^ (hash >> 8U)) & 15U);
+    return static_cast<std::uint32_t>((hash >> chain_shift_) << 4U) |
+           static_cast<std::uint32_t>((bucket ^ (hash >> 8U)) & 15U);
   }
   std::uint32_t& twin_slot(const Region& region) const;
 
@@ -161,7 +162,8 @@ class RegionNodes {
     const Node& node = nodes_[index];
     if (node.base >= region.end() || region.base >= node.base + node.extent) return false;
     if ((node.rank | region.rank) == 0) return true;
-    return node.rank != 0 ? overlaps(region, shapes_[index], statistics_) : overlaps(region, region_of(index), statistics_);
+    return node.rank != 0 ? overlaps(region, shapes_[index], statistics_)
+                          : overlaps(region, region_of(index), statistics_);
   }
 
   NodeIndex find_strided(const Region& region) const;
@@ -182,20 +184,20 @@ class RegionNodes {
   std::uint32_t capacity_;
   std::uint32_t accesses_ = 0;
   std::uint32_t size_ = 0;
-  std::uint32_t nodes_max_;         // twice the accesses: when all are taken, half are idle
-  std::uint32_t idle_kept_;         // contiguous regions remembered before the hand starts to take idle ones
-  std::uint32_t high_water_ = 0;    // nodes [1, high_water_] have been used
+  std::uint32_t nodes_max_;       // twice the accesses: when all are taken, half are idle
+  std::uint32_t idle_kept_;       // contiguous regions remembered before the hand starts to take idle ones
+  std::uint32_t high_water_ = 0;  // nodes [1, high_water_] have been used
   std::uint32_t free_node_ = no_node;
   std::uint32_t hand_ = 0;
   std::uint32_t free_block_ = 0;
   std::uint32_t blocks_high_water_ = 0;
-  unsigned chain_shift_;            // the table of chains has 16 << (64 - chain_shift_) slots
+  unsigned chain_shift_;  // the table of chains has 16 << (64 - chain_shift_) slots
   std::uint32_t twin_mask_;
-  std::uint64_t levels_ = 0;        // levels with nodes
+  std::uint64_t levels_ = 0;  // levels with nodes
   std::array<std::uint32_t, 64> level_head_{};
   std::array<std::uint32_t, 64> level_count_{};
   Node* nodes_ = nullptr;
-  Region* shapes_ = nullptr;        // of strided nodes
+  Region* shapes_ = nullptr;  // of strided nodes
   ReaderBlock* blocks_ = nullptr;
   std::uint32_t* chains_ = nullptr;
   std::uint32_t* twins_ = nullptr;

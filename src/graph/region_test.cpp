@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/region.hpp"
-#include "graph/region_test_views.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "graph/region_test_views.hpp"
+
 namespace heddle::graph {
 namespace {
 
-using test::bytes_of;
 using test::Bytes;
+using test::bytes_of;
 using test::dense;
 using test::describe;
 using test::environment_or;
@@ -185,7 +186,8 @@ TEST(Region, AnAnswerThatCostsTooMuchIsYesAndCounted) {
 }
 
 TEST(Region, ContainmentOfNestedRectanglesIsSeen) {
-  const auto tile = [](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns, std::int64_t step = 1) {
+  const auto tile = [](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns,
+                       std::int64_t step = 1) {
     const std::int64_t offset = row * 100 + column;
     return ViewCase{0x4000 + static_cast<std::uintptr_t>(offset) * 4, 2, {rows, columns}, {100 * step, 1}, 4}.region();
   };

@@ -3,8 +3,6 @@
 // Random views and the bytes they name, one by one: what the tests of regions compare with.
 #pragma once
 
-#include "graph/region.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -15,6 +13,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "graph/region.hpp"
 
 namespace heddle::graph::test {
 
@@ -82,7 +82,8 @@ inline ViewCase random_view(Random& random) {
   std::int64_t size = 1;
   for (int d = view.rank; d-- > 0;) {
     const auto i = static_cast<std::size_t>(d);
-    parent[i] = random.between(1, std::max<std::int64_t>(1, std::min<std::int64_t>(view.rank < 3 ? 24 : 7, capacity / size)));
+    parent[i] =
+        random.between(1, std::max<std::int64_t>(1, std::min<std::int64_t>(view.rank < 3 ? 24 : 7, capacity / size)));
     view.stride[i] = size;
     size *= parent[i];
   }

@@ -30,7 +30,7 @@ struct Slot;
 // From a producer to a consumer; belongs to the consumer's ring and goes with it.
 template <base::Environment E>
 struct Edge {
-  Edge* next = nullptr;          // in the producer's list; published with it
+  typename E::template Plain<Edge*> next{};  // in the producer's list; published with it
   Slot<E>* consumer = nullptr;
   Slot<E>* retained = nullptr;   // whose memory the consumer uses: unpinned when the consumer completes
 };
@@ -41,6 +41,7 @@ enum SlotFlag : std::uint32_t {
   slot_owns_memory = 4U,    // others may pin it
   slot_writes_window = 8U,  // its completion may satisfy waits of its own rank
   slot_poison = 16U,
+  slot_retains = 32U,       // some of its edges pin memory
 };
 
 template <base::Environment E>
@@ -70,6 +71,7 @@ struct alignas(64) Slot : base::Work {
   std::uint64_t first_edge = 0;
   std::uint32_t edge_count = 0;
   std::uint32_t condition_count = 0;
+  std::uint64_t scope = 0;  // that it was submitted in
 
   // Third line: only some tasks.
   heddle::detail::PredicateRecord* predicate = nullptr;
@@ -111,7 +113,7 @@ bool satisfy(Slot<E>& slot, std::uint32_t count = 1) {
 template <base::Environment E, class Ready, class Unpinned>
 void complete(Slot<E>& slot, Ready&& ready, Unpinned&& unpinned) {
   if (slot.destroy != nullptr && slot.closure != nullptr) slot.destroy(slot.closure);
-  for (std::uint32_t i = 0; i < slot.edge_count; ++i) {
+  for (std::uint32_t i = 0; (slot.flags & slot_retains) != 0 && i < slot.edge_count; ++i) {
     Slot<E>* retained = slot.edge(i).retained;
     // acq_rel: partner is the acquire of pins by the retiring orchestrator, which then reuses the memory.
     if (retained != nullptr &&
@@ -121,7 +123,7 @@ void complete(Slot<E>& slot, Ready&& ready, Unpinned&& unpinned) {
   // acq_rel: acquires the edges that the orchestrator linked; releases the task's effects to whoever sees it closed.
   Edge<E>* edge = slot.fanout.exchange(Slot<E>::closed(), E::order("slot_close", std::memory_order_acq_rel));
   while (edge != nullptr) {
-    Edge<E>* next = edge->next;  // the edge goes with its consumer, which may run to its end once satisfied
+    Edge<E>* next = edge->next.load();  // the edge goes with its consumer, which may run to its end once satisfied
     Slot<E>& consumer = *edge->consumer;
     if (satisfy(consumer)) ready(consumer);
     edge = next;
@@ -133,7 +135,7 @@ template <base::Environment E>
 bool link(Slot<E>& producer, Edge<E>& edge) {
   Edge<E>* head = producer.fanout.load(std::memory_order_relaxed);  // relaxed: checked by the compare-and-swap
   while (head != Slot<E>::closed()) {
-    edge.next = head;
+    edge.next.store(head);
     // release: partner is the exchange in complete(), which reads the edge. acquire on failure: it may be closed.
     if (producer.fanout.compare_exchange_strong(head, &edge, E::order("link_publish", std::memory_order_release),
                                                 std::memory_order_acquire))

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/cancelled.hpp"
 #include "host/copy.hpp"
@@ -27,11 +28,13 @@ class HostBlock final : public heddle::detail::BlockServices {
       : engine_(engine), rank_(rank), slot_(slot), index_(index) {}
 
   void begin() {
-    const std::uint32_t worker = Pool<E>::current()->index;
-    auto& counts = engine_.counts(worker);
+    Worker<E>& worker = *Pool<E>::current();
+    auto& counts = engine_.counts(worker.index);
     counts.running_block.store(index_, std::memory_order_relaxed);  // relaxed: a report's matter
     counts.running.store(&slot_, std::memory_order_relaxed);
-    if (engine_.traces().on()) start_ = engine_.traces().now();
+    // The clock is what costs: a block starts when its worker's last one ended, unless the worker looked for work since.
+    if (std::exchange(worker.idled, false) && engine_.traces().on()) counts.last_ticks = engine_.traces().now();
+    start_ = counts.last_ticks;
   }
   void end() {
     leave(false);
@@ -56,13 +59,14 @@ class HostBlock final : public heddle::detail::BlockServices {
 
   void notify(const heddle::detail::SignalRef& signal, std::int64_t value, Notify how, Order) override {
     Rank<E>& target = checked(signal.rank, "notify");
+    // Read before the cell changes: whoever waited for it goes on after that.
+    const std::uint64_t from = engine_.traces().on() ? engine_.traces().now() : 0;
     window::update<E>(signal, value, how);
     target.waits().notified(signal.cell, waker());
     const std::uint32_t worker = Pool<E>::current()->index;
     engine_.counts(worker).add(WorkerCounts<E>::notifies, 1);
     if (auto& traces = engine_.traces(); traces.on()) {
-      const std::uint64_t now = traces.now();
-      traces.write(worker, base::Event::notify, now, now, base::subject_of(signal.cell), static_cast<std::uint32_t>(value),
+      traces.write(worker, base::Event::notify, from, traces.now(), base::subject_of(signal.cell), static_cast<std::uint32_t>(value),
                    static_cast<std::uint32_t>(slot_.ref), rank_.index(), signal.wide ? base::event_wide : std::uint8_t{0});
     }
   }
@@ -163,11 +167,14 @@ class HostBlock final : public heddle::detail::BlockServices {
   // The block leaves its worker: at its end, or because it waits.
   void leave(bool parks) {
     const std::uint32_t worker = Pool<E>::current()->index;
-    engine_.counts(worker).running.store(nullptr, std::memory_order_relaxed);
+    auto& counts = engine_.counts(worker);
+    counts.running.store(nullptr, std::memory_order_relaxed);
     auto& traces = engine_.traces();
     if (!traces.on()) return;
+    const std::uint64_t now = traces.now();
+    counts.last_ticks = now;
     const auto flags = static_cast<std::uint8_t>((parks ? base::event_parked : 0) | (resumed_ ? base::event_resumed : 0));
-    traces.write(worker, base::Event::block, start_, traces.now(), base::subject_of(slot_.name), static_cast<std::uint32_t>(index_),
+    traces.write(worker, base::Event::block, start_, now, base::subject_of(slot_.name), static_cast<std::uint32_t>(index_),
                  static_cast<std::uint32_t>(slot_.ref), rank_.index(), flags);
   }
 

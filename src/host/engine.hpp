@@ -28,6 +28,8 @@ template <base::Environment E>
 struct alignas(64) WorkerCounts {
   enum Which : std::size_t { blocks, puts, put_bytes, notifies, parked, which_end };
   std::array<typename E::template Atomic<std::uint64_t>, which_end> value{};
+  // When the worker last read the clock. Its own.
+  std::uint64_t last_ticks = 0;
   // The block that runs on this worker, for who looks for stalled ones.
   typename E::template Atomic<graph::Slot<E>*> running{nullptr};
   typename E::template Atomic<std::int64_t> running_block{0};

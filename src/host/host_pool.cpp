@@ -87,6 +87,7 @@ HostPool::~HostPool() {
 }
 
 void HostPool::abandon() {
+  if (abandoned_.exchange(true, std::memory_order_relaxed)) return;  // relaxed: a flag that orders nothing
   pool_.stop();
   for (auto& thread : threads_) thread.detach();
 }

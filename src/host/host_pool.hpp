@@ -3,6 +3,7 @@
 // A pool on OS threads.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -36,11 +37,14 @@ class HostPool {
 
   // Lets the threads go, one of which never comes back. The pool must be kept for good.
   void abandon();
+  // A flag that never falls again: nothing runs here any more.
+  const std::atomic<bool>& abandoned() const { return abandoned_; }
 
  private:
   EngineClient<base::HostEnvironment> client_;
   Pool<base::HostEnvironment> pool_;
   std::vector<std::thread> threads_;
+  std::atomic<bool> abandoned_{false};
 };
 
 }  // namespace heddle::host

@@ -2,12 +2,12 @@
 #include "host/json_file.hpp"
 
 #include <fcntl.h>
-#include <heddle/error.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <heddle/error.hpp>
 #include <system_error>
 #include <utility>
 
@@ -24,7 +24,11 @@ std::string reason(int error) { return std::generic_category().message(error); }
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned lead = byte(0);
-  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0U) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                             : (lead & 0xf0U) == 0xe0      ? 3
+                             : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                           : 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0U) != 0x80) return 0;
   // Longer forms of shorter codes, surrogates, and what lies beyond U+10FFFF.
@@ -49,7 +53,7 @@ JsonFile::~JsonFile() {
 
 // Only what open created: a device or a pipe stays.
 void JsonFile::remove() noexcept {
-  struct stat status {};
+  struct stat status{};
   const bool regular = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
   ::close(std::exchange(file_, -1));
   if (regular) ::unlink(path_.c_str());
@@ -75,7 +79,7 @@ void JsonFile::flush() {
 void JsonFile::close() {
   flush();
   // Some file systems report only here that the disk is full.
-  struct stat status {};
+  struct stat status{};
   const bool regular = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
   if (::close(std::exchange(file_, -1)) == 0 || errno == EINTR) return;
   const int error = errno;

@@ -43,8 +43,8 @@ void check_order(const Timeouts& timeouts) {
     refuse("host_fence (" + text(*timeouts.host_fence) + ") must be more than scheduler + 1500 ms (" + text(*timeouts.scheduler + std::chrono::milliseconds(1500)) + ")");
 }
 
-Monitor::Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested)
-    : engine_(engine), cancel_requested_(cancel_requested), timeouts_(engine.config().timeouts), seen_(engine.pool().size()) {}
+Monitor::Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested, const std::atomic<bool>& workers_lost)
+    : engine_(engine), cancel_requested_(cancel_requested), workers_lost_(workers_lost), timeouts_(engine.config().timeouts), seen_(engine.pool().size()) {}
 
 // Short enough for every limit that is set, and for a person who has pressed Ctrl-C.
 std::uint64_t Monitor::interval() const {
@@ -61,6 +61,11 @@ bool Monitor::wait(base::HostEnvironment::Parker& fence) {
     if (fence.park_until(base::HostEnvironment::now() + step)) return true;
     const std::uint64_t now = base::HostEnvironment::now();
     look(now);
+    // relaxed: what is lost stays lost.
+    if (workers_lost_.load(std::memory_order_relaxed) && !engine_.finished()) {
+      fail_all(Error(Code::core_stalled, "the device's workers were lost to a kernel of another session, which never returned"), now);
+      return false;
+    }
     if (failed_at_ != 0 && !engine_.finished() && overdue(now)) return false;
   }
 }
@@ -132,10 +137,11 @@ void Monitor::look_for_scalar_waits(std::uint64_t now) {
   if (!timeouts_.tensor_access) return;
   for (int r = 0; r < engine_.ranks(); ++r) {
     auto& rank = engine_.rank(r);
-    const std::uint64_t since = rank.settling_since();
-    if (since == 0 || now < since || rank.cancelled() || !elapsed(since, now, timeouts_.tensor_access)) continue;
+    const auto settling = rank.settling();
+    if (settling.since == 0 || now < settling.since || rank.cancelled() || !elapsed(settling.since, now, timeouts_.tensor_access)) continue;
     if (failed_at_ == 0) failed_at_ = now;
-    engine_.fail_from_outside(r, Error(Code::tensor_wait_timeout, "a scalar access has waited for more than " + text(*timeouts_.tensor_access)));
+    engine_.fail_from_outside(r, Error(Code::tensor_wait_timeout, "a scalar access has waited for more than " + text(*timeouts_.tensor_access) + " for task " + settling.task)
+                                     .at_location(settling.location));
   }
 }
 

@@ -19,7 +19,7 @@ void check_order(const Timeouts& timeouts);
 
 class Monitor {
  public:
-  Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested);
+  Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested, const std::atomic<bool>& workers_lost);
 
   // Until the round is over. False when a kernel or program that never returns keeps it from ending: the pool must then
   // be abandoned.
@@ -44,6 +44,7 @@ class Monitor {
 
   HostEngine& engine_;
   const std::atomic<bool>& cancel_requested_;
+  const std::atomic<bool>& workers_lost_;
   Timeouts timeouts_;
   std::vector<Seen> seen_;
   std::uint64_t asleep_since_ = 0;

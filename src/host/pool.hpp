@@ -13,12 +13,17 @@
 // makes work looks for sleepers after queueing it, so that one of the two sees the other. The worker whose announcement
 // completes the count, and which then finds nothing, has proved that no work of the pool can make progress: every
 // fiber is parked, and only an agent outside could wake one. It tells the listeners.
+//
+// Stealing. To move a task to another core costs more than to run a short one. A thief therefore takes work only when it
+// has seen the same oldest item wait for its *patience*, and then takes up to half of what is there. Work that turns out
+// to be long makes the thief impatient, short work makes it patient.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/deque.hpp"
@@ -35,6 +40,9 @@ struct PoolConfig {
   std::uint32_t fibers_most = 17U << 10U;  // loop fibers, parked ones included
   std::uint32_t deque_capacity = 8192;
   std::uint32_t spin_rounds = 48;          // looks for work before a worker sleeps
+  std::uint32_t patience = 128;            // pauses; the least of a patient thief
+  std::uint32_t patience_most = 1U << 14U;
+  std::uint32_t short_ns = 1000;           // work shorter than this is not worth moving
 };
 
 template <base::Environment E>
@@ -58,12 +66,21 @@ struct alignas(64) Worker {
   std::uint32_t index;
   std::uint32_t turn = 0;
   base::Work* next = nullptr;  // taken up before anything else; no thief sees it
+  bool idled = true;           // it has looked for work since it last ran a block; the block's services clear it
   LoopFiber<E>* current = nullptr;
   // What the fiber that a switch has left is to become, once it is left.
   enum class Leave : std::uint8_t { nothing, spare, park, yield } leave = Leave::nothing;
   LoopFiber<E>* left = nullptr;
   base::Fiber outside = base::Fiber::adopt();  // the agent's own context
-  void* user = nullptr;                        // of whoever runs work
+  struct Thief {
+    std::uint32_t patience = 0;
+    std::uint32_t victim = 0;     // the item last seen waiting, and for how long
+    std::int64_t oldest = -1;
+    std::uint32_t waited = 0;
+    std::uint32_t turn = 0;       // when it last stole
+    std::uint64_t since = 0;
+    bool measuring = false;
+  } thief;
   base::WorkDeque<E, base::Work*> deque;
   alignas(64) typename E::template Atomic<std::uint32_t> sleeping{0};
   typename E::Parker parker;
@@ -318,22 +335,62 @@ class Pool {
     return work;
   }
 
-  base::Work* steal(Worker<E>& thief) {
+  // The oldest work of another worker, if it has waited for this thief's patience; `pauses` have passed since the last look.
+  base::Work* steal(Worker<E>& worker, std::uint32_t pauses) {
+    auto& thief = worker.thief;
     for (std::uint32_t i = 1; i < config_.workers; ++i) {
-      Worker<E>& victim = *workers_[(thief.index + i) % config_.workers];
-      if (victim.deque.empty()) continue;
-      if (base::Work* work = victim.deque.steal(); work != nullptr) return work;
+      const std::uint32_t index = (worker.index + i) % config_.workers;
+      auto& deque = workers_[index]->deque;
+      const auto seen = deque.glance();
+      if (seen.count <= 0) continue;
+      if (thief.patience > 0) {
+        const bool same = thief.victim == index && thief.oldest == seen.oldest;
+        thief.waited = same ? thief.waited + pauses : 0;
+        thief.victim = index;
+        thief.oldest = seen.oldest;
+        if (thief.waited < thief.patience) return nullptr;
+      }
+      base::Work* work = deque.steal();
+      if (work == nullptr) continue;
+      for (std::int64_t more = std::min(seen.count / 2, std::int64_t{steal_most}); more > 0; --more) {
+        base::Work* another = deque.steal();
+        if (another == nullptr || !keep_stolen(worker, *another)) break;
+      }
+      thief.measuring = true;
+      thief.turn = worker.turn;
+      thief.since = E::now();
+      return work;
     }
     return nullptr;
   }
 
+  // A thief's own deque is empty when it steals, and larger than what it takes at a time.
+  bool keep_stolen(Worker<E>& worker, base::Work& work) {
+    if (worker.deque.push(&work)) return true;
+    inject(work);
+    return false;
+  }
+
+  // What was stolen last is done: was it worth it?
+  void judge_theft(Worker<E>& worker) {
+    auto& thief = worker.thief;
+    if (!thief.measuring) return;
+    thief.measuring = false;
+    const std::uint64_t each = (E::now() - thief.since) / (worker.turn - thief.turn + 1);
+    thief.patience = each >= config_.short_ns ? 0 : std::clamp(thief.patience * 2, config_.patience, config_.patience_most);
+  }
+
   // The pauses between looks grow, so that a thief does not slow down whom it watches.
   base::Work* spin(Worker<E>& worker) {
+    judge_theft(worker);
+    worker.idled = true;
     std::uint32_t pauses = 0;
+    std::uint32_t step = 0;
     for (std::uint32_t round = 0; round < config_.spin_rounds; ++round) {
       if (base::Work* work = take_injected(); work != nullptr) return work;
-      if (base::Work* work = steal(worker); work != nullptr) return work;
-      for (std::uint32_t i = 0; i < (2U << std::min(round / 4, 6U)); ++i) E::pause(pauses++);
+      if (base::Work* work = steal(worker, step); work != nullptr) return work;
+      step = std::max(2U << std::min(round / 4, 6U), worker.thief.patience / 4);
+      for (std::uint32_t i = 0; i < step; ++i) E::pause(pauses++);
     }
     return nullptr;
   }
@@ -387,6 +444,7 @@ class Pool {
   }
 
   static constexpr std::uint32_t inject_interval = 61;
+  static constexpr std::uint32_t steal_most = 16;
 
   PoolConfig config_;
   PoolClient<E>& client_;

@@ -75,8 +75,18 @@ class Rank final : public graph::OrchestratorHost<E> {
   const std::vector<graph::LazyMemory>& memory() const { return memory_; }
   Engine<E>& engine() { return engine_; }
   base::Work& start() { return start_; }
-  // Since when the orchestrator waits for a scalar access, in ns; 0: it does not.
-  std::uint64_t settling_since() const { return settling_since_.load(std::memory_order_relaxed); }
+  // A scalar access that the orchestrator waits in, for a timer. Read while the orchestrator goes on, it may mix two.
+  struct Settling {
+    std::uint64_t since;  // ns; 0: there is none
+    const char* task;     // that it waits for
+    Location location;    // of the access
+  };
+  Settling settling() const {
+    const std::uint64_t since = settling_since_.load(std::memory_order_acquire);  // acquire: partner is in suspend()
+    // relaxed: stored before `since`.
+    return {since, settling_task_.load(std::memory_order_relaxed),
+            {settling_file_.load(std::memory_order_relaxed), settling_line_.load(std::memory_order_relaxed)}};
+  }
   void adopt_tensors(std::vector<Plan::TensorSpec> specs);
 
   struct Start final : CallWork {
@@ -87,6 +97,7 @@ class Rank final : public graph::OrchestratorHost<E> {
 
  private:
   void poison_outputs();
+  void begin_settling(const graph::OrchestratorWait& wait);
 
   Engine<E>& engine_;
   int index_;
@@ -102,6 +113,9 @@ class Rank final : public graph::OrchestratorHost<E> {
   typename E::template Atomic<std::uint32_t> cancelled_{0};
   typename E::template Atomic<RankState> state_{RankState::idle};
   typename E::template Atomic<std::uint64_t> settling_since_{0};
+  typename E::template Atomic<const char*> settling_task_{""};
+  typename E::template Atomic<const char*> settling_file_{nullptr};
+  typename E::template Atomic<std::uint32_t> settling_line_{0};
 };
 
 }  // namespace heddle::host

@@ -72,10 +72,19 @@ void Rank<E>::suspend() {
   LoopFiber<E>* with = engine_.pool().spare();
   if (with == nullptr) with = std::exchange(reserve_, nullptr);
   const bool tensor = core_.waiting().what == graph::OrchestratorWait::What::tensor;
-  if (tensor) settling_since_.store(E::now(), std::memory_order_relaxed);  // relaxed: a timer's matter
+  if (tensor) begin_settling(core_.waiting());
   engine_.pool().suspend(*with);
-  if (tensor) settling_since_.store(0, std::memory_order_relaxed);
+  if (tensor) settling_since_.store(0, std::memory_order_relaxed);  // relaxed: a timer's matter
   if (reserve_ == nullptr) reserve_ = engine_.pool().spare();  // the fiber that resumed this one has just become one
+}
+
+template <base::Environment E>
+void Rank<E>::begin_settling(const graph::OrchestratorWait& wait) {
+  const graph::Slot<E>* task = core_.find(wait.task);
+  settling_task_.store(task == nullptr ? "" : task->name, std::memory_order_relaxed);  // relaxed: published by `since`
+  settling_file_.store(wait.location.file, std::memory_order_relaxed);
+  settling_line_.store(wait.location.line, std::memory_order_relaxed);
+  settling_since_.store(E::now(), std::memory_order_release);  // release: partner is settling()
 }
 
 template <base::Environment E>

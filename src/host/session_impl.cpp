@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/session_impl.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -41,6 +43,17 @@ void check(const SessionConfig& config) {
   host::check_order(config.timeouts);
 }
 
+// Declared tensors and windows are touched as a whole: more than the machine has would end the process, not the call.
+void check_memory(host::HostEngine& engine) {
+  std::uint64_t declared = engine.windows().list().bytes();
+  for (int r = 0; r < engine.ranks(); ++r)
+    for (const auto& spec : *engine.rank(r).io().specs) declared += spec.bytes();
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * page;
+  require(declared <= machine / 10 * 9, "the ranks' tensors and windows take " + std::to_string(declared >> 20U) + " MiB; this machine has " +
+                                            std::to_string(machine >> 20U) + " MiB: use fewer ranks or smaller sizes");
+}
+
 }  // namespace
 
 DeviceImpl::DeviceImpl(const DeviceConfig& config) : config_(config) {
@@ -71,6 +84,7 @@ SessionImpl::SessionImpl(std::shared_ptr<DeviceImpl> device, std::shared_ptr<Pro
   check(config);
   pool_ = device_->pool();
   engine_ = std::make_shared<host::HostEngine>(pool_->pool(), std::move(program), device_->config().ranks, config);
+  check_memory(*engine_);
 }
 
 void SessionImpl::check_rank(int rank) const {
@@ -79,6 +93,9 @@ void SessionImpl::check_rank(int rank) const {
 
 void SessionImpl::check_usable(const char* what) const {
   require(!poisoned_, std::string(what) + ": a kernel of this session never returned; prepare a new session");
+  // relaxed: what is lost stays lost.
+  require(!pool_->abandoned().load(std::memory_order_relaxed),
+          std::string(what) + ": the device's workers were lost to a kernel of another session, which never returned; prepare a new session");
 }
 
 RoundStatistics SessionImpl::run(std::span<const Binding> bindings) {
@@ -89,7 +106,7 @@ RoundStatistics SessionImpl::run(std::span<const Binding> bindings) {
   const RoundStatistics before = totals();
   const std::uint64_t started = base::HostEnvironment::now();
   engine_->start_round(++round_, *fence_);
-  host::Monitor monitor(*engine_, cancel_requested_);
+  host::Monitor monitor(*engine_, cancel_requested_, pool_->abandoned());
   if (!monitor.wait(*fence_)) poison();
   cancel_requested_.store(false, std::memory_order_relaxed);  // relaxed: see Monitor
   const std::optional<Error> error = engine_->first_error();

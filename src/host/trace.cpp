@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <functional>
 #include <queue>
-#include <unordered_map>
 #include <utility>
 
 #include "host/json_file.hpp"
+#include "host/trace_slices.hpp"
 
 namespace heddle::host {
 namespace {
@@ -16,50 +16,20 @@ namespace {
 using base::Event;
 using base::Record;
 
-// A slice of a track, in nanoseconds since the first record.
-struct Slice {
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-  const Record* record = nullptr;
-  int worker = 0;
-};
-
-// What a wait may have been ended by.
-struct Notified {
-  std::uint64_t cell = 0;
-  std::int64_t start = 0;
-  int worker = 0;
-};
-
-std::uint64_t start_ticks(const Record& record) { return record.end_ticks - record.duration; }
-std::uint64_t task_key(const Record& record) { return static_cast<std::uint64_t>(record.rank) << 32U | record.task; }
 const char* name_at(std::uint64_t subject, const char* otherwise) {
   const auto* name = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(subject));
   return name != nullptr ? name : otherwise;
 }
 
-// Outer slices before inner ones: of two that span the same time, the one that was recorded later, as it ended later.
-bool is_outer(const Slice& left, const Slice& right) {
-  if (left.start != right.start) return left.start < right.start;
-  return left.end != right.end ? left.end > right.end : std::greater<>()(left.record, right.record);
-}
-bool is_lower_rank_or_outer(const Slice& left, const Slice& right) {
-  return left.record->rank != right.record->rank ? left.record->rank < right.record->rank : is_outer(left, right);
-}
-
 class Writer {
  public:
   Writer(const std::string& path, const Trace& trace)
-      : file_(path), trace_(trace), windows_(trace.windows.begin(), trace.windows.end()) {
+      : file_(path), trace_(trace), slices_(trace), windows_(trace.windows.begin(), trace.windows.end()) {
     std::ranges::sort(windows_, {}, &TraceWindow::address);
   }
   void write();
 
  private:
-  void sort_out();
-  void sort_out(const Record& record, int worker);
-  void take_round(const Slice& slice);
-  void name_tasks();
   void write_worker(int worker);
   void write_ranks();
   void write_nested(std::span<Slice> slices, int tid);
@@ -76,30 +46,19 @@ class Writer {
   void arguments(const Record& record);
   void argument(std::string_view key, std::int64_t value);
   void cell_argument(const Record& record);
-  const char* task_name(const Record& record) const;
 
   JsonFile file_;
   const Trace& trace_;
+  TraceSlices slices_;
   std::vector<TraceWindow> windows_;  // by address
-  std::int64_t origin_ = 0;           // the first record's start, ns of the trace's clock
-  std::int64_t last_ = 0;             // the last record's end, ns since origin_
-  std::vector<std::vector<Slice>> on_worker_;
-  std::vector<Slice> program_, waits_;
-  std::vector<Notified> notified_;                                 // by cell and start
-  std::unordered_map<std::uint64_t, Slice> open_rounds_;           // by rank and round
-  std::unordered_map<std::uint64_t, const char*> waiting_tasks_;   // names of those that waits name by number
   int next_tid_ = 0;
   std::int64_t next_flow_ = 1;
-  bool first_event_ = true;
 };
 
 void Writer::write() {
-  sort_out();
-  name_tasks();
   file_.raw("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"records_dropped\":\"");
   file_.number(static_cast<std::int64_t>(trace_.dropped)).raw("\"},\"traceEvents\":[");
   file_.raw("\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"heddle\"}}");
-  first_event_ = false;
   const auto workers = static_cast<int>(trace_.workers.size());
   next_tid_ = worker_tid(workers);
   for (int worker = 0; worker < workers; ++worker) write_worker(worker);
@@ -108,83 +67,10 @@ void Writer::write() {
   file_.close();
 }
 
-// Decides which track each record is shown on.
-void Writer::sort_out() {
-  bool any = false;
-  for (const auto& records : trace_.workers)
-    for (const Record& record : records) {
-      const std::int64_t start = trace_.clock.ns(start_ticks(record));
-      origin_ = any ? std::min(origin_, start) : start;
-      any = true;
-    }
-  for (const auto& records : trace_.workers)
-    for (const Record& record : records) last_ = std::max(last_, trace_.clock.ns(record.end_ticks) - origin_);
-
-  on_worker_.resize(trace_.workers.size());
-  for (std::size_t worker = 0; worker < trace_.workers.size(); ++worker)
-    for (const Record& record : trace_.workers[worker]) sort_out(record, static_cast<int>(worker));
-  for (const auto& [key, round] : open_rounds_) program_.push_back(round);
-  std::ranges::sort(notified_, {}, [](const Notified& one) { return std::pair(one.cell, one.start); });
-}
-
-void Writer::sort_out(const Record& record, int worker) {
-  Slice slice{trace_.clock.ns(start_ticks(record)) - origin_, trace_.clock.ns(record.end_ticks) - origin_, &record, worker};
-  switch (record.kind) {
-    case Event::wait:
-      slice.end += 1;  // its arrow ends inside of it
-      waits_.push_back(slice);
-      return;
-    case Event::scope:
-    case Event::ring_wait: program_.push_back(slice); return;
-    case Event::round_begin:
-    case Event::round_end: take_round(slice); return;
-    case Event::notify:
-      slice.end = std::max(slice.end, slice.start + 1);  // its arrow begins inside of it
-      notified_.push_back({record.subject, slice.start, worker});
-      break;
-    default: break;
-  }
-  on_worker_[static_cast<std::size_t>(worker)].push_back(slice);
-}
-
-// The two ends of a round may come from different workers, in either order; one may have been dropped.
-void Writer::take_round(const Slice& slice) {
-  const Record& record = *slice.record;
-  const auto key = static_cast<std::uint64_t>(record.rank) << 32U | record.value;
-  const auto [found, is_new] = open_rounds_.try_emplace(key, slice);
-  Slice& round = found->second;
-  const bool begins = record.kind == Event::round_begin;
-  if (is_new) {
-    begins ? round.end = last_ : round.start = 0;
-    return;
-  }
-  begins ? round.start = slice.start : round.end = slice.end;
-  if (round.record->kind != record.kind) {
-    program_.push_back(round);
-    open_rounds_.erase(found);
-  }
-}
-
-void Writer::name_tasks() {
-  for (const Slice& wait : waits_) waiting_tasks_.try_emplace(task_key(*wait.record), nullptr);
-  if (waiting_tasks_.empty()) return;
-  for (const auto& records : trace_.workers)
-    for (const Record& record : records)
-      if (record.kind == Event::block || record.kind == Event::submit)
-        if (const auto found = waiting_tasks_.find(task_key(record)); found != waiting_tasks_.end())
-          found->second = name_at(record.subject, nullptr);
-}
-
-const char* Writer::task_name(const Record& record) const {
-  const auto found = waiting_tasks_.find(task_key(record));
-  return found != waiting_tasks_.end() && found->second != nullptr ? found->second : "a task";
-}
-
 void Writer::write_worker(int worker) {
-  auto& slices = on_worker_[static_cast<std::size_t>(worker)];
+  auto& slices = slices_.on_worker[static_cast<std::size_t>(worker)];
   const int tid = worker_tid(worker);
   name_track(tid, "worker " + std::to_string(worker));
-  std::ranges::sort(slices, is_outer);
   write_nested(slices, tid);
 }
 
@@ -201,16 +87,17 @@ void Writer::write_nested(std::span<Slice> slices, int tid) {
 
 void Writer::write_ranks() {
   const auto by_rank = [](const Slice& slice) { return slice.record->rank; };
-  std::ranges::sort(program_, is_lower_rank_or_outer);
-  std::ranges::sort(waits_, is_lower_rank_or_outer);
-  auto program = program_.begin();
-  auto wait = waits_.begin();
-  while (program != program_.end() || wait != waits_.end()) {
+  auto& programs = slices_.programs;
+  auto& waits = slices_.waits;
+  auto program = programs.begin();
+  auto wait = waits.begin();
+  while (program != programs.end() || wait != waits.end()) {
     int rank = base::no_rank;
-    if (program != program_.end()) rank = std::min<int>(rank, by_rank(*program));
-    if (wait != waits_.end()) rank = std::min<int>(rank, by_rank(*wait));
-    const auto program_end = std::find_if(program, program_.end(), [&](const Slice& one) { return by_rank(one) != rank; });
-    const auto wait_end = std::find_if(wait, waits_.end(), [&](const Slice& one) { return by_rank(one) != rank; });
+    if (program != programs.end()) rank = std::min<int>(rank, by_rank(*program));
+    if (wait != waits.end()) rank = std::min<int>(rank, by_rank(*wait));
+    const auto program_end =
+        std::find_if(program, programs.end(), [&](const Slice& one) { return by_rank(one) != rank; });
+    const auto wait_end = std::find_if(wait, waits.end(), [&](const Slice& one) { return by_rank(one) != rank; });
     write_program({program, program_end});
     write_waits({wait, wait_end});
     program = program_end;
@@ -244,18 +131,13 @@ void Writer::write_waits(std::span<Slice> slices) {
   }
 }
 
-// From the latest notify of the same cell that began before the wait ended. (Its end proves nothing: the waiter may be
-// on its way before the notifier has read its clock again.)
 void Writer::write_flow(const Slice& wait, int tid) {
-  const std::int64_t ended = wait.end - 1;
-  const auto after = std::ranges::upper_bound(notified_, std::pair(wait.record->subject, ended), {},
-                                              [](const Notified& one) { return std::pair(one.cell, one.start); });
-  if (after == notified_.begin() || std::prev(after)->cell != wait.record->subject) return;
-  const Notified& notify = *std::prev(after);
+  const Notified* notify = slices_.ended_by(wait);
+  if (notify == nullptr) return;
   const std::int64_t id = next_flow_++;
-  begin("s", worker_tid(notify.worker), notify.start, "signal");
+  begin("s", worker_tid(notify->worker), notify->start, "signal");
   file_.raw(",\"name\":\"notify\",\"id\":").number(id).raw("}");
-  begin("f", tid, ended, "signal");
+  begin("f", tid, TraceSlices::ended(wait), "signal");
   file_.raw(",\"name\":\"notify\",\"bp\":\"e\",\"id\":").number(id).raw("}");
 }
 
@@ -267,8 +149,10 @@ int Writer::new_track(const std::string& name) {
 void Writer::name_track(int tid, const std::string& name) {
   for (const bool is_name : {true, false}) {
     file_.raw(",\n{\"ph\":\"M\",\"pid\":1,\"tid\":").number(tid).raw(",\"name\":");
-    if (is_name) file_.raw("\"thread_name\",\"args\":{\"name\":").text(name).raw("}}");
-    else file_.raw("\"thread_sort_index\",\"args\":{\"sort_index\":").number(tid).raw("}}");
+    if (is_name)
+      file_.raw("\"thread_name\",\"args\":{\"name\":").text(name).raw("}}");
+    else
+      file_.raw("\"thread_sort_index\",\"args\":{\"sort_index\":").number(tid).raw("}}");
   }
 }
 
@@ -299,25 +183,45 @@ void Writer::slice(const Slice& slice, int tid) {
 
 void Writer::name_of(const Record& record) {
   switch (record.kind) {
-    case Event::block: file_.text(name_at(record.subject, "unnamed")); return;
-    case Event::put: file_.text("put"); return;
-    case Event::get: file_.text("get"); return;
-    case Event::notify: file_.text("notify"); return;
-    case Event::wait: file_.text(std::string(task_name(record)) + " waits"); return;
-    case Event::submit: file_.text(std::string("submit ") + name_at(record.subject, "unnamed")); return;
-    case Event::scope: file_.text("scope"); return;
-    case Event::ring_wait: file_.text(std::string("room for ") + name_at(record.subject, "a task")); return;
+    case Event::block:
+      file_.text(name_at(record.subject, "unnamed"));
+      return;
+    case Event::put:
+      file_.text("put");
+      return;
+    case Event::get:
+      file_.text("get");
+      return;
+    case Event::notify:
+      file_.text("notify");
+      return;
+    case Event::wait:
+      file_.text(std::string(slices_.task_name(record)) + " waits");
+      return;
+    case Event::submit:
+      file_.text(std::string("submit ") + name_at(record.subject, "unnamed"));
+      return;
+    case Event::scope:
+      file_.text("scope");
+      return;
+    case Event::ring_wait:
+      file_.text(std::string("room for ") + name_at(record.subject, "a task"));
+      return;
     case Event::round_begin:
-    case Event::round_end: file_.text("round " + std::to_string(record.value)); return;
-    case Event::error: file_.text(std::string("error: ") + name_at(record.subject, "unknown")); return;
-    case Event::orchestrator: file_.text(name_at(record.subject, "orchestrator")); return;
+    case Event::round_end:
+      file_.text("round " + std::to_string(record.value));
+      return;
+    case Event::error:
+      file_.text(std::string("error: ") + name_at(record.subject, "unknown"));
+      return;
+    case Event::orchestrator:
+      file_.text(name_at(record.subject, "orchestrator"));
+      return;
   }
   file_.text("unknown");
 }
 
-void Writer::argument(std::string_view key, std::int64_t value) {
-  file_.raw(",\"").raw(key).raw("\":").number(value);
-}
+void Writer::argument(std::string_view key, std::int64_t value) { file_.raw(",\"").raw(key).raw("\":").number(value); }
 
 void Writer::arguments(const Record& record) {
   switch (record.kind) {
@@ -352,11 +256,16 @@ void Writer::arguments(const Record& record) {
       file_.raw(",\"file\":").text(name_at(record.subject, "unknown"));
       argument("line", record.value);
       return;
-    case Event::ring_wait: argument("ring", record.value); return;
-    case Event::error: argument("code", record.value); return;
+    case Event::ring_wait:
+      argument("ring", record.value);
+      return;
+    case Event::error:
+      argument("code", record.value);
+      return;
     case Event::round_begin:
     case Event::round_end:
-    case Event::orchestrator: return;
+    case Event::orchestrator:
+      return;
   }
 }
 

@@ -4,8 +4,8 @@
 //
 // One process, "heddle". A track for each worker: the blocks and orchestrators that it ran, with their puts, gets and
 // notifies inside. A track for each rank's program: rounds, scopes, waits for room. Tracks for each rank's waits, apart
-// because a waiting block leaves its worker; as many as waits overlap. Arrows lead from each notify to the waits that it
-// ended. Times are microseconds since the first record.
+// because a waiting block leaves its worker; as many as waits overlap. Arrows lead from each notify to the waits that
+// it ended. Times are microseconds since the first record.
 #pragma once
 
 #include <cstdint>

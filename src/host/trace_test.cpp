@@ -2,13 +2,13 @@
 #include "host/trace.hpp"
 
 #include <gtest/gtest.h>
-#include <heddle/error.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <heddle/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -36,8 +36,8 @@ struct Folder {
 // A tick is a nanosecond in all of these.
 const base::TickClock clock_of_ns({0, 0}, {1, 1});
 
-Record made(Event kind, std::uint64_t start, std::uint64_t end, std::uint64_t subject, std::uint32_t value, std::uint32_t task,
-            std::uint16_t rank, std::uint8_t flags = 0) {
+Record made(Event kind, std::uint64_t start, std::uint64_t end, std::uint64_t subject, std::uint32_t value,
+            std::uint32_t task, std::uint16_t rank, std::uint8_t flags = 0) {
   return {end, subject, base::duration_of(start, end), value, task, rank, kind, flags};
 }
 
@@ -106,8 +106,9 @@ void expect_well_formed(const Json& trace) {
 }
 
 TEST(Trace, shows_blocks_on_their_workers_with_their_puts_inside) {
-  const Json trace = written({{made(Event::put, 1100, 1200, 4096, 2, 7, 3), made(Event::block, 1000, 2500, subject_of("push"), 4, 7, 3)},
-                              {made(Event::get, 1500, 1501, 64, 1, 8, 0), made(Event::block, 1500, 1600, subject_of("pull"), 0, 8, 0)}});
+  const Json trace = written(
+      {{made(Event::put, 1100, 1200, 4096, 2, 7, 3), made(Event::block, 1000, 2500, subject_of("push"), 4, 7, 3)},
+       {made(Event::get, 1500, 1501, 64, 1, 8, 0), made(Event::block, 1500, 1600, subject_of("pull"), 0, 8, 0)}});
   expect_well_formed(trace);
   const Json push = only(trace, "X", "push");
   EXPECT_EQ(track_of(trace, push), "worker 0");
@@ -127,9 +128,10 @@ TEST(Trace, draws_an_arrow_from_the_latest_notify_to_the_wait_that_it_ended) {
   const TraceWindow window{"hidden_done", 1, subject_of(cells), sizeof cells};
   const Json trace = written(
       {{made(Event::notify, 110, 120, cell, 1, 7, 0), made(Event::notify, 150, 160, subject_of(&cells[1]), 1, 7, 0),
-        made(Event::notify, 180, 210, cell, static_cast<std::uint32_t>(-5), 7, 0), made(Event::notify, 300, 310, cell, 1, 7, 0),
-        made(Event::block, 100, 400, subject_of("push"), 0, 7, 0)},
-       {made(Event::block, 50, 90, subject_of("hidden_wait"), 0, 9, 1, base::event_parked), made(Event::wait, 60, 200, cell, 0, 9, 1)}},
+        made(Event::notify, 180, 210, cell, static_cast<std::uint32_t>(-5), 7, 0),
+        made(Event::notify, 300, 310, cell, 1, 7, 0), made(Event::block, 100, 400, subject_of("push"), 0, 7, 0)},
+       {made(Event::block, 50, 90, subject_of("hidden_wait"), 0, 9, 1, base::event_parked),
+        made(Event::wait, 60, 200, cell, 0, 9, 1)}},
       std::span(&window, 1));
   expect_well_formed(trace);
   const Json wait = only(trace, "X", "hidden_wait waits");
@@ -147,15 +149,16 @@ TEST(Trace, draws_an_arrow_from_the_latest_notify_to_the_wait_that_it_ended) {
 }
 
 TEST(Trace, a_wait_that_no_kept_notify_ended_has_no_arrow) {
-  const Json trace = written({{made(Event::wait, 10, 20, 64, 0, 1, 0), made(Event::notify, 30, 31, 64, 1, 2, 1), made(Event::notify, 5, 6, 63, 1, 2, 1)}});
+  const Json trace = written({{made(Event::wait, 10, 20, 64, 0, 1, 0), made(Event::notify, 30, 31, 64, 1, 2, 1),
+                               made(Event::notify, 5, 6, 63, 1, 2, 1)}});
   expect_well_formed(trace);
   EXPECT_TRUE(events(trace, "s").empty());
   EXPECT_EQ(only(trace, "X", "a task waits").at("args").at("cell"), "0x40");
 }
 
 TEST(Trace, waits_of_a_rank_that_overlap_are_on_tracks_beside_each_other) {
-  const Json trace = written({{made(Event::wait, 0, 100, 4, 0, 1, 2), made(Event::wait, 50, 150, 4, 1, 1, 2), made(Event::wait, 101, 160, 4, 2, 1, 2),
-                               made(Event::wait, 0, 10, 4, 0, 1, 3)}});
+  const Json trace = written({{made(Event::wait, 0, 100, 4, 0, 1, 2), made(Event::wait, 50, 150, 4, 1, 1, 2),
+                               made(Event::wait, 101, 160, 4, 2, 1, 2), made(Event::wait, 0, 10, 4, 0, 1, 3)}});
   expect_well_formed(trace);
   std::map<std::string, int> tracks;
   for (const Json& wait : events(trace, "X")) ++tracks[track_of(trace, wait)];
@@ -163,11 +166,13 @@ TEST(Trace, waits_of_a_rank_that_overlap_are_on_tracks_beside_each_other) {
 }
 
 TEST(Trace, shows_each_ranks_rounds_scopes_and_waits_for_room) {
-  const Json trace = written({{made(Event::round_begin, 100, 100, 0, 5, 0, 2), made(Event::ring_wait, 300, 400, subject_of("push"), 1, 0, 2),
-                               made(Event::submit, 410, 420, subject_of("push"), 8, 7, 2), made(Event::orchestrator, 150, 600, 0, 0, 0, 2),
-                               made(Event::scope, 200, 500, subject_of("tp.cpp"), 41, 0, 2)},
-                              {made(Event::round_end, 900, 900, 0, 5, 0, 2), made(Event::round_begin, 950, 950, 0, 6, 0, 2),
-                               made(Event::round_end, 950, 960, 0, 4, 0, 1), made(Event::error, 970, 970, subject_of("kernel_failed"), 30, 7, 2)}});
+  const Json trace = written(
+      {{made(Event::round_begin, 100, 100, 0, 5, 0, 2), made(Event::ring_wait, 300, 400, subject_of("push"), 1, 0, 2),
+        made(Event::submit, 410, 420, subject_of("push"), 8, 7, 2), made(Event::orchestrator, 150, 600, 0, 0, 0, 2),
+        made(Event::scope, 200, 500, subject_of("tp.cpp"), 41, 0, 2)},
+       {made(Event::round_end, 900, 900, 0, 5, 0, 2), made(Event::round_begin, 950, 950, 0, 6, 0, 2),
+        made(Event::round_end, 950, 960, 0, 4, 0, 1),
+        made(Event::error, 970, 970, subject_of("kernel_failed"), 30, 7, 2)}});
   expect_well_formed(trace);
   const Json round = only(trace, "X", "round 5");
   EXPECT_EQ(track_of(trace, round), "rank 2");
@@ -185,10 +190,12 @@ TEST(Trace, shows_each_ranks_rounds_scopes_and_waits_for_room) {
 }
 
 TEST(Trace, escapes_names) {
-  const Json trace = written({{made(Event::block, 1, 2, subject_of("a \"b\" \\ \n\t\x01 caf\xc3\xa9 \xe9 \xed\xa0\x80 \xf0\x9f\xa7\xb5 \xc3"), 0, 1, 0)}});
+  const Json trace =
+      written({{made(Event::block, 1, 2,
+                     subject_of("a \"b\" \\ \n\t\x01 caf\xc3\xa9 \xe9 \xed\xa0\x80 \xf0\x9f\xa7\xb5 \xc3"), 0, 1, 0)}});
   const std::string replaced = "\xef\xbf\xbd";
-  EXPECT_EQ(events(trace, "X").at(0).at("name"), "a \"b\" \\ \n\t\x01 caf\xc3\xa9 " + replaced + " " + replaced + replaced + replaced +
-                                                     " \xf0\x9f\xa7\xb5 " + replaced);
+  EXPECT_EQ(events(trace, "X").at(0).at("name"), "a \"b\" \\ \n\t\x01 caf\xc3\xa9 " + replaced + " " + replaced +
+                                                     replaced + replaced + " \xf0\x9f\xa7\xb5 " + replaced);
 }
 
 TEST(Trace, of_nothing_is_valid_and_says_how_much_is_missing) {
@@ -204,9 +211,11 @@ TEST(Trace, of_random_records_is_well_formed) {
   for (auto& records : workers)
     for (int i = 0; i < 2000; ++i) {
       const auto kind = static_cast<Event>(random() % base::event_kinds);
-      const bool takes_cell_or_bytes = kind == Event::put || kind == Event::get || kind == Event::notify || kind == Event::wait;
+      const bool takes_cell_or_bytes =
+          kind == Event::put || kind == Event::get || kind == Event::notify || kind == Event::wait;
       const std::uint64_t start = 1000 + random() % 20000;
-      records.push_back(made(kind, start, start + random() % 300, takes_cell_or_bytes ? 4096 + random() % 8 * 4 : subject_of("name"),
+      records.push_back(made(kind, start, start + random() % 300,
+                             takes_cell_or_bytes ? 4096 + random() % 8 * 4 : subject_of("name"),
                              static_cast<std::uint32_t>(random() % 50), static_cast<std::uint32_t>(random() % 9),
                              static_cast<std::uint16_t>(random() % 4), static_cast<std::uint8_t>(random())));
     }
@@ -236,7 +245,7 @@ TEST(Trace, says_why_a_file_cannot_be_opened) {
 
 TEST(Trace, says_that_the_disk_is_full_and_leaves_the_device_alone) {
   EXPECT_EQ(refusal("/dev/full", Code::user_error), "cannot write \"/dev/full\": No space left on device");
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat("/dev/full", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
 }

@@ -63,7 +63,7 @@ class CellAccess {
 
   bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure) const {
     Machine* const machine = Machine::current();
-    if (machine != nullptr) machine->begin_modify(*history_, value_, "compare_exchange");
+    if (machine != nullptr) machine->begin_modify(*history_, value_, sizeof(T), "compare_exchange");
     const bool equal = std::memcmp(value_, &expected, sizeof(T)) == 0;
     if (equal) {
       *value_ = desired;
@@ -78,7 +78,7 @@ class CellAccess {
   template <class F>
   T modify(const char* what, std::memory_order order, F&& operation) const {
     Machine* const machine = Machine::current();
-    if (machine != nullptr) machine->begin_modify(*history_, value_, what);
+    if (machine != nullptr) machine->begin_modify(*history_, value_, sizeof(T), what);
     const T old = *value_;
     *value_ = operation(old);
     if (machine != nullptr) machine->end_modify(*history_, order, true);

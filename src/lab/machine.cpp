@@ -28,22 +28,6 @@ std::uint64_t next_run_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only has to be unique
 }
 
-const char* kind_name(Outcome::Kind kind) {
-  switch (kind) {
-    case Outcome::Kind::finished:
-      return "finished";
-    case Outcome::Kind::deadlock:
-      return "deadlock";
-    case Outcome::Kind::step_limit:
-      return "step limit";
-    case Outcome::Kind::race:
-      return "race";
-    case Outcome::Kind::exception:
-      return "exception";
-  }
-  return "unknown";
-}
-
 // Stacks kept for later agents; more are given back to the system.
 constexpr std::size_t spare_stacks_max = 64;
 
@@ -73,9 +57,25 @@ void AgentStack::enter(void* argument) {
   for (;;) base::Fiber::switch_to(self.fiber, self.run());
 }
 
+const char* Outcome::kind_name() const {
+  switch (kind) {
+    case Kind::finished:
+      return "finished";
+    case Kind::deadlock:
+      return "deadlock";
+    case Kind::step_limit:
+      return "step limit";
+    case Kind::race:
+      return "race";
+    case Kind::exception:
+      return "exception";
+  }
+  return "unknown";
+}
+
 std::string Outcome::describe() const {
   std::string text =
-      "seed " + std::to_string(seed) + ": " + kind_name(kind) + " after " + std::to_string(steps) + " steps";
+      "seed " + std::to_string(seed) + ": " + kind_name() + " after " + std::to_string(steps) + " steps";
   if (!detail.empty()) text += ": " + detail;
   if (!tail.empty()) text += "\n" + tail;
   return text;
@@ -242,6 +242,7 @@ void Machine::step(const char* what, bool prefer_other) {
   const std::uint64_t random = draw();
   // Bits 0..7: does a buffered store reach memory; 8..23: stay; 24..: who.
   if (pending_stores_ != 0 && random % 8 == 0) flush_somewhere(draw());
+  if (!unseen_.empty() && (random >> 3U) % 8 == 0) show(*unseen_[(random >> 6U) % unseen_.size()]);
   const bool stay = !prefer_other && (random >> 8U) % 65536 * 100 < stay_percent_ * 65536;
   std::uint32_t next = running_;
   if (!stay && runnable_.size() > 1) {

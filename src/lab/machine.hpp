@@ -9,6 +9,9 @@
 //     memory at a random later step. Relaxed stores to different cells may overtake each other; a release store, and
 //     what follows a release fence, does not overtake anything. The buffer is emptied by a read-modify-write, a
 //     seq_cst store, a seq_cst fence, park, unpark, spawn and the end of the run.
+//   * A read-modify-write acts on memory at once. If it is not seq_cst, loads of agents that are not ordered after it may
+//     still get the value before it, until its agent does something seq_cst, parks or unparks, or a random later step:
+//     its own later loads may overtake it.
 //   * Loads see memory as it is at their step. A load that another architecture would let overtake an earlier load is
 //     therefore not shown as a stale value; where data is guarded by it, the missing acquire shows as a race.
 //   * Happens-before is kept exactly, by vector clocks: release and acquire, release sequences through
@@ -59,6 +62,7 @@ struct Outcome {
   std::string tail;                 // the last steps, one a line, unless finished
 
   bool finished() const { return kind == Kind::finished; }
+  const char* kind_name() const;
   bool reached(const std::string& mark) const { return marks.count(mark) != 0; }
   // One line with seed, kind and detail, followed by the tail.
   std::string describe() const;
@@ -69,6 +73,11 @@ struct CellHistory {
   std::uint64_t run = 0;
   VectorClock release;  // what an acquire load of the present value is ordered after
   Epoch born;
+  // The last read-modify-write, as long as loads may still see what was there before it.
+  Epoch unseen_change;
+  bool unseen = false;
+  std::uint64_t bits_before = 0;
+  VectorClock release_before;
 };
 
 struct PlainHistory {
@@ -111,7 +120,7 @@ class Machine {
   std::uint64_t load(CellHistory& cell, const void* address, std::size_t size, std::memory_order order);
   void store(CellHistory& cell, void* address, std::size_t size, std::uint64_t bits, std::memory_order order);
   // Around a read-modify-write that the caller does on memory between the two.
-  void begin_modify(CellHistory& cell, const void* address, const char* what);
+  void begin_modify(CellHistory& cell, const void* address, std::size_t size, const char* what);
   void end_modify(CellHistory& cell, std::memory_order order, bool stored);
   void fence(std::memory_order order);
   void born(CellHistory& cell);
@@ -125,6 +134,7 @@ class Machine {
   std::uint32_t choose(const char* label, std::uint32_t alternatives);
   void mark(const char* name) { marks_.insert(name); }
   std::uint64_t now() const noexcept { return time_; }
+  std::uint64_t seed() const noexcept { return seed_; }
   void charge(std::uint64_t nanoseconds) noexcept { time_ += nanoseconds; }
 
   static constexpr std::uint64_t no_deadline = UINT64_MAX;
@@ -149,6 +159,8 @@ class Machine {
   void flush_one(Agent& agent, std::size_t index);
   void flush_all(Agent& agent);
   void flush_somewhere(std::uint64_t random);
+  void show(CellHistory& cell);
+  void show_all_of(std::uint32_t agent);
   void release_step(Agent& agent) noexcept;
   CellHistory& refresh(CellHistory& cell, const void* address);
   PlainHistory& refresh(PlainHistory& plain) const;
@@ -170,6 +182,7 @@ class Machine {
   bool has_run_ = false;
   std::size_t unfinished_ = 0;
   std::size_t pending_stores_ = 0;
+  std::vector<CellHistory*> unseen_;  // cells with unseen set
   std::unordered_map<const void*, CellHistory> raw_cells_;  // looked up only, never iterated
   std::map<const void*, std::string> labels_;
   std::set<std::string> marks_;

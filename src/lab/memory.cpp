@@ -44,6 +44,7 @@ void Machine::flush_one(Agent& agent, std::size_t index) {
   PendingStore& pending = agent.buffer[index];
   std::memcpy(pending.address, &pending.bits, pending.size);
   pending.cell->run = run_id_;
+  show(*pending.cell);
   pending.cell->release = std::move(pending.clock);
   agent.buffer.erase(agent.buffer.begin() + static_cast<std::ptrdiff_t>(index));
   --pending_stores_;
@@ -76,8 +77,26 @@ void Machine::flush_somewhere(std::uint64_t random) {
   flush_one(agent, index);
 }
 
+// Loads get the present value from now on.
+void Machine::show(CellHistory& cell) {
+  if (!cell.unseen) return;
+  cell.unseen = false;
+  std::erase(unseen_, &cell);
+}
+
+void Machine::show_all_of(std::uint32_t agent) {
+  std::erase_if(unseen_, [&](CellHistory* cell) {
+    if (cell->unseen_change.agent != agent) return false;
+    cell->unseen = false;
+    return true;
+  });
+}
+
 CellHistory& Machine::refresh(CellHistory& cell, const void* address) {
-  if (cell.run != run_id_) cell = CellHistory{.run = run_id_, .release = {}, .born = {}};
+  if (cell.run != run_id_) {
+    cell = CellHistory();
+    cell.run = run_id_;
+  }
   if (!now_running().clock.covers(cell.born)) race("use", address, "construction", cell.born.agent);
   return cell;
 }
@@ -103,9 +122,13 @@ std::uint64_t Machine::load(CellHistory& cell, const void* address, std::size_t 
   for (std::size_t index = agent.buffer.size(); index-- > 0;) {
     if (agent.buffer[index].address == address) return agent.buffer[index].bits;
   }
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, address, size);
-  (acquires(order) ? agent.clock : agent.relaxed_seen).join(cell.release);
+  const bool old = cell.unseen && !agent.clock.covers(cell.unseen_change);
+  std::uint64_t bits = cell.bits_before;
+  if (!old) {
+    bits = 0;
+    std::memcpy(&bits, address, size);
+  }
+  (acquires(order) ? agent.clock : agent.relaxed_seen).join(old ? cell.release_before : cell.release);
   return bits;
 }
 
@@ -123,20 +146,34 @@ void Machine::store(CellHistory& cell, void* address, std::size_t size, std::uin
                                       .release = release});
   ++pending_stores_;
   if (release) release_step(agent);
-  if (order == std::memory_order_seq_cst) flush_all(agent);
+  if (order == std::memory_order_seq_cst) {
+    flush_all(agent);
+    show_all_of(running_);
+  }
   if (agent.buffer.size() > buffered_stores_max) flush_one(agent, 0);
 }
 
-void Machine::begin_modify(CellHistory& cell, const void* address, const char* what) {
+void Machine::begin_modify(CellHistory& cell, const void* address, std::size_t size, const char* what) {
   step(what);
   refresh(cell, address);
   flush_all(now_running());
+  show(cell);  // what was there before the last one is gone
+  cell.bits_before = 0;
+  std::memcpy(&cell.bits_before, address, size);
 }
 
 void Machine::end_modify(CellHistory& cell, std::memory_order order, bool stored) {
   Agent& agent = now_running();
   (acquires(order) ? agent.clock : agent.relaxed_seen).join(cell.release);
   if (!stored) return;
+  if (order == std::memory_order_seq_cst) {
+    show_all_of(running_);
+  } else {
+    cell.unseen = true;
+    cell.unseen_change = Epoch{running_, agent.clock.at(running_)};
+    cell.release_before = cell.release;
+    unseen_.push_back(&cell);
+  }
   // A read-modify-write continues the release sequence that it reads from.
   if (releases(order)) {
     cell.release.join(agent.clock);
@@ -149,7 +186,10 @@ void Machine::end_modify(CellHistory& cell, std::memory_order order, bool stored
 void Machine::fence(std::memory_order order) {
   step("fence");
   Agent& agent = now_running();
-  if (order == std::memory_order_seq_cst) flush_all(agent);
+  if (order == std::memory_order_seq_cst) {
+    flush_all(agent);
+    show_all_of(running_);
+  }
   if (acquires(order)) agent.clock.join(agent.relaxed_seen);
   if (releases(order)) {
     agent.release_fence = agent.clock;
@@ -166,6 +206,7 @@ void Machine::born(CellHistory& cell) {
 // The end of a cell while another agent's store to it is still on its way is not ordered after that store.
 void Machine::gone(CellHistory& cell, const void* address) {
   refresh(cell, address);
+  show(cell);
   for (std::uint32_t id = 0; id < agents_.size(); ++id) {
     auto& buffer = agents_[id]->buffer;
     const auto kept = std::remove_if(buffer.begin(), buffer.end(),
@@ -201,6 +242,7 @@ bool Machine::park(ParkerHistory& parker, std::uint64_t deadline) {
   refresh(parker);
   Agent& agent = now_running();
   flush_all(agent);
+  show_all_of(running_);
   bool found = parker.token;
   if (!found && deadline > time_) {
     parker.waiter = running_;
@@ -222,6 +264,7 @@ void Machine::unpark(ParkerHistory& parker) {
   refresh(parker);
   Agent& agent = now_running();
   flush_all(agent);
+  show_all_of(running_);
   parker.token = true;
   parker.release.join(agent.clock);
   release_step(agent);

@@ -2,22 +2,36 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "lab/machine.hpp"
 
 namespace heddle::lab {
 
+// How many seeds a test runs: `usual`, or what the environment variable HEDDLE_SEEDS says.
+inline std::uint64_t seeds(std::uint64_t usual) {
+  const char* const text = std::getenv("HEDDLE_SEEDS");
+  const std::uint64_t wanted = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+  return wanted == 0 ? usual : wanted;
+}
+
 // Calls scenario(machine), which spawns agents, runs the machine and returns the outcome, with a machine of each of the
-// seeds 1..count. Returns the first outcome that is not Kind::finished, or the last one.
+// seeds first..first + count - 1. Returns the first outcome that is not Kind::finished, or the last one.
 template <class Scenario>
-Outcome first_failure(std::uint64_t count, Scenario&& scenario, const Options& options = {}) {
+Outcome first_failure_from(std::uint64_t first, std::uint64_t count, Scenario&& scenario, const Options& options = {}) {
   Outcome outcome;
-  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Machine machine(seed, options);
     outcome = scenario(machine);
     if (!outcome.finished()) break;
   }
   return outcome;
+}
+
+// The same with the seeds 1..count.
+template <class Scenario>
+Outcome first_failure(std::uint64_t count, Scenario&& scenario, const Options& options = {}) {
+  return first_failure_from(1, count, scenario, options);
 }
 
 }  // namespace heddle::lab
