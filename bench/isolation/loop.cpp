@@ -143,8 +143,9 @@ int main(int argc, char** argv) {
       return time_ns([&] {
         for (int i = 0; i < rounds; ++i, ++number)
           team.run([&](int thread) {
-            constexpr int half = rank_count / thread_count;
-            ranks.round(thread * half, (thread + 1) * half, number);
+            // Group by group: what a group has written is checked while it is still in the caches.
+            for (int base = thread * group_size; base < rank_count; base += thread_count * group_size)
+              ranks.round(base, base + group_size, number);
           });
       });
     };

@@ -69,6 +69,10 @@ Error Engine<E>::resource_error(Rank<E>& rank, const graph::OrchestratorWait& wa
   std::string what = "the inference table (" + std::to_string(rank.core().region_entries()) + " accesses)";
   std::string larger = "region_entries";
   if (wait.what == graph::OrchestratorWait::What::ring) {
+    // The orchestrator waits for one further on, so that it is not woken for each.
+    std::uint64_t oldest = ring.tail();
+    while (oldest < ring.head() && ring.slot(oldest).complete()) ++oldest;
+    if (oldest < ring.head()) holder = &ring.slot(oldest);
     const std::string of = " of ring " + std::to_string(wait.ring);
     switch (wait.resource) {
       case graph::Resource::heap:
@@ -89,7 +93,7 @@ Error Engine<E>::resource_error(Rank<E>& rank, const graph::OrchestratorWait& wa
     }
   }
   std::string message = what + " is held by tasks that wait for what the orchestrator has yet to submit";
-  if (holder != nullptr) message += "; the oldest is " + std::string(holder->name) + " (" + holder->location.text() + ")";
+  if (holder != nullptr) message += "; one of them is " + std::string(holder->name) + " (" + holder->location.text() + ")";
   return Error(code, message + "; a larger " + larger + " lets the orchestrator go on")
       .at_rank(rank.index())
       .at_task(wait.for_task, -1, wait.location);

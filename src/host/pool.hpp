@@ -204,7 +204,6 @@ class Pool {
       inject_end_ = &work.next;
       injected_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the lock orders, and the fence in wake_a_sleeper()
     }
-    if (current() == nullptr) outside_.fetch_add(1, std::memory_order_seq_cst);  // partner: quiescent()
     wake_a_sleeper();
   }
 
@@ -397,7 +396,6 @@ class Pool {
 
   // Parks the agent until there may be work. False when the pool stops.
   bool sleep(Worker<E>& worker) {
-    const std::uint32_t outside = outside_.load(std::memory_order_seq_cst);
     worker.sleeping.store(1, std::memory_order_seq_cst);
     // seq_cst: before the looks below; partner is the fence in wake_a_sleeper().
     const bool is_last = sleepers_.fetch_add(1, E::order("sleep_announce", std::memory_order_seq_cst)) + 1 == config_.workers;
@@ -406,7 +404,7 @@ class Pool {
       if (!claim(worker)) worker.parker.park();  // a waker was faster: take its token
       return !stopping || anything_queued();
     }
-    if (is_last) tell_listeners(outside);
+    if (is_last) tell_listeners();
     worker.parker.park();
     return true;
   }
@@ -417,9 +415,11 @@ class Pool {
     return std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return !worker->deque.empty(); });
   }
 
-  void tell_listeners(std::uint32_t outside) {
+  void tell_listeners() {
     const std::lock_guard guard(registry_lock_);
-    if (outside_.load(std::memory_order_seq_cst) != outside) return;  // somebody outside has queued work since
+    // Since this worker looked, a listener told by another one, or an agent outside, may have queued work. Then it has
+    // woken a worker, and the last one to sleep after that tells.
+    if (!all_asleep() || anything_queued()) return;
     for (QuiescenceListener* listener : listeners_) listener->quiescent();
   }
 
@@ -452,7 +452,6 @@ class Pool {
 
   alignas(64) typename E::template Atomic<std::uint32_t> sleepers_{0};
   alignas(64) typename E::template Atomic<std::uint32_t> injected_{0};
-  typename E::template Atomic<std::uint32_t> outside_{0};
   typename E::template Atomic<std::uint32_t> stopping_{0};
   base::SpinLock<E> inject_lock_;
   base::Work* inject_first_ = nullptr;

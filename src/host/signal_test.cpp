@@ -51,7 +51,8 @@ TYPED_TEST(SignalOf, WaitsWithEveryComparison) {
                       int i = 0;
                       for (const auto& [compare, needs, value] : cases) {
                         const auto cell = own[i++];
-                        graph.submit("wait", vector_core, [&passed, cell, how = compare, than = needs](Block& block) {
+                        graph.submit("wait", vector_core, [&passed, cell, arrived = own[6], how = compare, than = needs](Block& block) {
+                          block.notify(arrived, 1, Notify::add);
                           EXPECT_FALSE(block.test(cell, how, than));
                           block.wait(cell, how, than);
                           ++passed;
@@ -60,7 +61,10 @@ TYPED_TEST(SignalOf, WaitsWithEveryComparison) {
                       i = 0;
                       for (const auto& one : cases) {
                         const auto cell = own[i++];
-                        graph.submit("notify", vector_core, [cell, value = std::get<2>(one)](Block& block) { block.notify(cell, value, Notify::set); });
+                        graph.submit("notify", vector_core, [cell, arrived = own[6], value = std::get<2>(one)](Block& block) {
+                          block.wait(arrived, Compare::eq, 6);
+                          block.notify(cell, value, Notify::set);
+                        });
                       }
                     },
                     [](Plan& plan) { plan.window("cells", 64); }});

@@ -90,7 +90,9 @@ Machine::Machine(std::uint64_t seed, Options options)
 
 Machine::~Machine() {
   for (const auto& agent : agents_) {
-    if (agent->finished || !agent->started) AgentStack::give_back(std::move(agent->stack));
+    // The last agent to end may have found the deadlock of the others: its stack was left in the middle of that.
+    const bool idle = agent->stack->fiber.holds_context();
+    if ((agent->finished || !agent->started) && idle) AgentStack::give_back(std::move(agent->stack));
   }
 }
 
@@ -201,6 +203,8 @@ void Machine::stop(Outcome::Kind kind, std::string detail, std::vector<std::stri
   outcome_.tail = tail();
   base::Fiber::switch_to(now_running().suspended, home_);
 }
+
+void Machine::fail(std::string what) { stop(Outcome::Kind::exception, std::move(what), {now_running().name}); }
 
 // Whoever runs when the present agent cannot go on.
 std::uint32_t Machine::next_after_block() {

@@ -131,6 +131,8 @@ class Machine {
   void unpark(ParkerHistory& parker);
   CellHistory& raw_cell(const void* address) { return raw_cells_[address]; }
   void*& self() noexcept;
+  // Ends the run with Kind::exception: for checks on a stack from which no exception gets out.
+  void fail(std::string what);
   std::uint32_t choose(const char* label, std::uint32_t alternatives);
   void mark(const char* name) { marks_.insert(name); }
   std::uint64_t now() const noexcept { return time_; }
