@@ -129,7 +129,7 @@ struct Isolation {
     const auto counts = io.output<std::int32_t, 2>("counts");
     const auto inbox = graph.window("inbox").tensor<bf16>(peers.size() * rows, width);
     const std::int64_t my_rows = std::int64_t{peers.mine().index} * rows, push_rows = rows / push_blocks;
-    const std::int64_t tile_rows = peers.size() * rows / (gather_blocks / gather_columns);
+    const std::int64_t tile_rows = std::int64_t{peers.size()} * rows / (gather_blocks / gather_columns);
     const std::int64_t tile_width = width / gather_columns;
     const bool payload = this->payload();
 
@@ -244,7 +244,7 @@ struct Isolation {
   }
 
   static Period<bf16> pattern(int rank, std::int64_t round) {
-    return make_period<bf16>([=](std::int64_t i) { return (i + rank * 7 + round * 13) % 127; });
+    return make_period<bf16>([=](std::int64_t i) { return (i + std::int64_t{rank} * 7 + round * 13) % 127; });
   }
   std::int32_t skew(const HostIo& io) const {
     const bool late = io.round() % 2 != 0 && io.rank() % group == io.round() / 2 % group;

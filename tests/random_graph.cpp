@@ -13,8 +13,8 @@ namespace {
 // An open scope while a program is made.
 struct Frame {
   bool manual = false;
-  int ends_with = 0;           // steps left until it closes
-  std::vector<int> buffers;    // manual: all that its tasks may touch; automatic: what was allocated in it
+  int ends_with = 0;         // steps left until it closes
+  std::vector<int> buffers;  // manual: all that its tasks may touch; automatic: what was allocated in it
   std::vector<int> tasks;
 };
 
@@ -25,7 +25,8 @@ class Generator {
   Program run() {
     plain_ = random_.chance(20);
     const int externals = random_.between(3, 5);
-    for (int i = 0; i < externals; ++i) program_.buffers.push_back({i < 2 ? buffer_bytes_most : 64 * random_.between(1, 8), -1});
+    for (int i = 0; i < externals; ++i)
+      program_.buffers.push_back({i < 2 ? buffer_bytes_most : 64 * random_.between(1, 8), -1});
     frames_.push_back({false, 0, {}, {}});
     for (int i = 1; i < externals; ++i) frames_.back().buffers.push_back(i);
     const int size = random_.chance(70) ? random_.between(2, 25) : random_.between(20, 100);
@@ -88,12 +89,14 @@ class Generator {
     push(std::move(step));
   }
 
-  // What a manual scope touched is out of inference's sight: either the orchestrator waits until all of it has ended, or
-  // nobody touches it any more.
+  // What a manual scope touched is out of inference's sight: either the orchestrator waits until all of it has ended,
+  // or nobody touches it any more.
   void close() {
     Frame ended = frame();
-    if (ended.manual && random_.chance(60)) join(ended);
-    else if (ended.manual) forget(ended.buffers);
+    if (ended.manual && random_.chance(60))
+      join(ended);
+    else if (ended.manual)
+      forget(ended.buffers);
     Step step;
     step.what = What::close;
     step.manual = ended.manual;
@@ -118,7 +121,8 @@ class Generator {
 
   void forget(const std::vector<int>& buffers) {
     for (Frame& each : frames_)
-      std::erase_if(each.buffers, [&](int buffer) { return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end(); });
+      std::erase_if(each.buffers,
+                    [&](int buffer) { return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end(); });
   }
 
   void add_element(Step& step, int buffer) {
@@ -158,7 +162,8 @@ class Generator {
       }
     } else {
       const int bytes = program_.buffers[static_cast<std::size_t>(buffer)].bytes;
-      arg.layout = whole || random_.chance(8) ? whole_layout(type, rank, bytes) : random_layout(random_, type, rank, bytes);
+      arg.layout =
+          whole || random_.chance(8) ? whole_layout(type, rank, bytes) : random_layout(random_, type, rank, bytes);
     }
     if (kind != Kind::scratch) arg.bytes = bytes_of(arg.layout);
     step.args.push_back(arg);
@@ -169,7 +174,8 @@ class Generator {
     for (std::size_t i = 0; i < step.args.size(); ++i)
       for (std::size_t j = 0; j < step.args.size(); ++j) {
         const bool writes = step.args[i].kind == Kind::out || step.args[i].kind == Kind::inout;
-        const bool shared = step.args[i].buffer == step.args[j].buffer && (step.args[i].bytes & step.args[j].bytes).any();
+        const bool shared =
+            step.args[i].buffer == step.args[j].buffer && (step.args[i].bytes & step.args[j].bytes).any();
         if (i != j && writes && shared && !step.args[j].untouched) return false;
       }
     return true;
@@ -183,9 +189,11 @@ class Generator {
     const auto all = usable();
     for (const char letter : lists[static_cast<std::size_t>(list)]) {
       const Kind kind = static_cast<Kind>(letter);
-      const bool constant = all.empty() || ((kind == Kind::in || kind == Kind::no_dep) && random_.chance(kind == Kind::in ? 15 : 50));
+      const bool constant =
+          all.empty() || ((kind == Kind::in || kind == Kind::no_dep) && random_.chance(kind == Kind::in ? 15 : 50));
       if (all.empty() && (kind == Kind::out || kind == Kind::inout)) return;
-      add_arg(step, kind, constant ? 0 : all[static_cast<std::size_t>(random_.below(static_cast<int>(all.size())))], false);
+      add_arg(step, kind, constant ? 0 : all[static_cast<std::size_t>(random_.below(static_cast<int>(all.size())))],
+              false);
       step.args.back().untouched = kind == Kind::no_dep && !constant;
     }
     if (!is_dummy(list) && may_have_blocks(step) && random_.chance(50)) step.blocks = random_.between(1, 7);
@@ -233,7 +241,8 @@ class Generator {
 
 void describe_layout(std::ostream& out, const Layout& layout) {
   out << type_names[static_cast<std::size_t>(layout.type)] << "@" << layout.offset;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(layout.rank); ++d) out << (d == 0 ? " " : "x") << layout.shape[d] << "/" << layout.stride[d];
+  for (std::size_t d = 0; d < static_cast<std::size_t>(layout.rank); ++d)
+    out << (d == 0 ? " " : "x") << layout.shape[d] << "/" << layout.stride[d];
 }
 
 }  // namespace
@@ -245,12 +254,24 @@ std::string describe(const Program& program, int number) {
   std::ostringstream out;
   out << number << " ";
   switch (step.what) {
-    case What::nothing: out << "-"; break;
-    case What::task: out << (is_dummy(step.list) ? "dummy" : "task"); break;
-    case What::open: out << (step.manual ? "open manual scope" : "open scope"); break;
-    case What::close: out << "close scope"; break;
-    case What::read: out << "orchestrator reads"; break;
-    case What::write: out << "orchestrator writes"; break;
+    case What::nothing:
+      out << "-";
+      break;
+    case What::task:
+      out << (is_dummy(step.list) ? "dummy" : "task");
+      break;
+    case What::open:
+      out << (step.manual ? "open manual scope" : "open scope");
+      break;
+    case What::close:
+      out << "close scope";
+      break;
+    case What::read:
+      out << "orchestrator reads";
+      break;
+    case What::write:
+      out << "orchestrator writes";
+      break;
   }
   if (step.blocks > 1) out << " of " << step.blocks << " blocks";
   for (const Arg& arg : step.args) {
@@ -261,8 +282,8 @@ std::string describe(const Program& program, int number) {
   }
   for (const int earlier : step.after) out << " after " << earlier;
   if (step.predicate)
-    out << " when b" << step.predicate->buffer << " " << type_names[static_cast<std::size_t>(step.predicate->type)] << "@" << step.predicate->offset << " "
-        << name_of(step.predicate->compare) << " " << step.predicate->value;
+    out << " when b" << step.predicate->buffer << " " << type_names[static_cast<std::size_t>(step.predicate->type)]
+        << "@" << step.predicate->offset << " " << name_of(step.predicate->compare) << " " << step.predicate->value;
   if (step.guarded) out << " (guarded)";
   return out.str();
 }

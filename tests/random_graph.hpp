@@ -3,12 +3,11 @@
 // Random programs of tasks, and what a serial interpreter says they do. Tests run them on a backend and compare.
 #pragma once
 
-#include <heddle/types.hpp>
-
 #include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <heddle/types.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,7 +51,7 @@ struct Layout {
 
 struct Arg {
   Kind kind = Kind::in;
-  int buffer = -1;        // -1: scratch
+  int buffer = -1;         // -1: scratch
   bool untouched = false;  // a no_dep argument that the kernel leaves alone, so that it needs no order
   Layout layout;
   ByteSet bytes;
@@ -108,8 +107,8 @@ struct Erased {
   const std::int64_t* shape = nullptr;
   const std::int64_t* stride = nullptr;
 };
-// What every task does in one block: reads what it may read, writes all that it must, and returns a digest of all that it
-// has read. Blocks of a task share out the elements that it writes.
+// What every task does in one block: reads what it may read, writes all that it must, and returns a digest of all that
+// it has read. Blocks of a task share out the elements that it writes.
 std::uint64_t run_kernel(const Step& step, std::uint64_t salt, std::int64_t block, const Erased* views);
 
 // The outcome of running the steps one after another.

@@ -48,27 +48,38 @@ bool compares(const Predicate& predicate, const std::byte* element) {
 
 bool evaluate(const Predicate& predicate, const std::byte* element) {
   switch (predicate.type) {
-    case 0: return compares<std::uint8_t>(predicate, element);
-    case 1: return compares<std::int16_t>(predicate, element);
-    case 2: return compares<std::uint32_t>(predicate, element);
-    case 3: return compares<float>(predicate, element);
-    case 4: return compares<double>(predicate, element);
-    default: return compares<std::uint64_t>(predicate, element);
+    case 0:
+      return compares<std::uint8_t>(predicate, element);
+    case 1:
+      return compares<std::int16_t>(predicate, element);
+    case 2:
+      return compares<std::uint32_t>(predicate, element);
+    case 3:
+      return compares<float>(predicate, element);
+    case 4:
+      return compares<double>(predicate, element);
+    default:
+      return compares<std::uint64_t>(predicate, element);
   }
 }
 
-std::byte* bytes_at(std::vector<std::uint64_t>& buffer, std::int64_t offset) { return reinterpret_cast<std::byte*>(buffer.data()) + offset; }
+std::byte* bytes_at(std::vector<std::uint64_t>& buffer, std::int64_t offset) {
+  return reinterpret_cast<std::byte*>(buffer.data()) + offset;
+}
 
 }  // namespace
 
-std::uint64_t mixed(std::uint64_t state, std::uint64_t value) { return (std::rotl(state, 23) ^ value) * 0x9fb21c651e98df25U; }
+std::uint64_t mixed(std::uint64_t state, std::uint64_t value) {
+  return (std::rotl(state, 23) ^ value) * 0x9fb21c651e98df25U;
+}
 bool skipped(const Step& step, std::uint64_t influence) { return step.guarded && (influence >> 40U & 1U) != 0; }
 
 std::uint64_t run_kernel(const Step& step, std::uint64_t salt, std::int64_t block, const Erased* views) {
   std::uint64_t digest = Random::scramble(salt + static_cast<std::uint64_t>(block));
   const auto fold = [&](std::size_t i, std::int64_t first, std::int64_t stride) {
     const Erased& view = views[i];
-    for_each(view, first, stride, [&](std::int64_t, const std::byte* place) { digest = mixed(digest, load(place, view.element_bytes)); });
+    for_each(view, first, stride,
+             [&](std::int64_t, const std::byte* place) { digest = mixed(digest, load(place, view.element_bytes)); });
   };
   const auto write = [&](std::size_t i) {
     const std::uint64_t base = Random::scramble(digest + i);
@@ -84,7 +95,8 @@ std::uint64_t run_kernel(const Step& step, std::uint64_t salt, std::int64_t bloc
     if (step.args[i].kind == Kind::inout) fold(i, block, step.blocks);
   }
   for (std::size_t i = 0; i < step.args.size(); ++i)
-    if (step.args[i].kind == Kind::out || step.args[i].kind == Kind::inout || step.args[i].kind == Kind::fresh) write(i);
+    if (step.args[i].kind == Kind::out || step.args[i].kind == Kind::inout || step.args[i].kind == Kind::fresh)
+      write(i);
   for (std::size_t i = 0; i < step.args.size(); ++i)
     if (step.args[i].kind == Kind::scratch) fold(i, block, step.blocks);
   return digest;
@@ -112,8 +124,10 @@ Expectation interpret(const Program& program) {
       const Arg& arg = step.args[0];
       std::byte* place = bytes_at(result.memory[static_cast<std::size_t>(arg.buffer)], arg.layout.offset);
       const int size = type_bytes[static_cast<std::size_t>(arg.layout.type)];
-      if (step.what == What::write) std::memcpy(place, &step.salt, static_cast<std::size_t>(size));
-      else task.digests.push_back(load(place, size));
+      if (step.what == What::write)
+        std::memcpy(place, &step.salt, static_cast<std::size_t>(size));
+      else
+        task.digests.push_back(load(place, size));
       if (step.what == What::read) influence = mixed(influence, task.digests[0]);
       task.submitted = true;
     }
@@ -122,17 +136,22 @@ Expectation interpret(const Program& program) {
     ++result.tasks_submitted;
     task.salt = mixed(step.salt, influence);
     task.ran = !is_dummy(step.list) &&
-               (!step.predicate || evaluate(*step.predicate, bytes_at(result.memory[static_cast<std::size_t>(step.predicate->buffer)], step.predicate->offset)));
+               (!step.predicate ||
+                evaluate(*step.predicate, bytes_at(result.memory[static_cast<std::size_t>(step.predicate->buffer)],
+                                                   step.predicate->offset)));
     if (!task.ran) continue;
     std::array<Erased, 5> views;
     std::array<std::uint64_t, buffer_bytes_most / 8> scratch[5];
     for (std::size_t a = 0; a < step.args.size(); ++a) {
       const Arg& arg = step.args[a];
-      std::byte* data = arg.buffer < 0 ? reinterpret_cast<std::byte*>(scratch[a].data())
-                                       : bytes_at(result.memory[static_cast<std::size_t>(arg.buffer)], arg.layout.offset);
-      views[a] = {data, type_bytes[static_cast<std::size_t>(arg.layout.type)], arg.layout.rank, arg.layout.shape.data(), arg.layout.stride.data()};
+      std::byte* data = arg.buffer < 0
+                            ? reinterpret_cast<std::byte*>(scratch[a].data())
+                            : bytes_at(result.memory[static_cast<std::size_t>(arg.buffer)], arg.layout.offset);
+      views[a] = {data, type_bytes[static_cast<std::size_t>(arg.layout.type)], arg.layout.rank, arg.layout.shape.data(),
+                  arg.layout.stride.data()};
     }
-    for (int block = 0; block < step.blocks; ++block) task.digests.push_back(run_kernel(step, task.salt, block, views.data()));
+    for (int block = 0; block < step.blocks; ++block)
+      task.digests.push_back(run_kernel(step, task.salt, block, views.data()));
     result.blocks_run += static_cast<std::uint64_t>(step.blocks);
   }
   return result;
@@ -141,7 +160,8 @@ Expectation interpret(const Program& program) {
 std::vector<Access> accesses(const Step& step) {
   std::vector<Access> all;
   for (const Arg& arg : step.args)
-    if (arg.kind != Kind::scratch && arg.kind != Kind::no_dep) all.push_back({arg.buffer, arg.kind != Kind::in, &arg.bytes});
+    if (arg.kind != Kind::scratch && arg.kind != Kind::no_dep)
+      all.push_back({arg.buffer, arg.kind != Kind::in, &arg.bytes});
   if (step.predicate) all.push_back({step.predicate->buffer, false, &step.predicate->bytes});
   return all;
 }
@@ -163,7 +183,8 @@ std::vector<std::vector<int>> predecessors(const Program& program, const Expecta
     const Step& step = program.steps[i];
     if (!expected.tasks[i].submitted) continue;
     std::vector<bool> before(i, false);
-    for (const int earlier : step.after) before[static_cast<std::size_t>(earlier)] = expected.tasks[static_cast<std::size_t>(earlier)].submitted;
+    for (const int earlier : step.after)
+      before[static_cast<std::size_t>(earlier)] = expected.tasks[static_cast<std::size_t>(earlier)].submitted;
     for (std::size_t j = 0; j < i; ++j) {
       for (const Access& b : all[i])
         for (const Access& a : all[j])
@@ -187,7 +208,8 @@ class Ledger {
     for (const int earlier : step.after)
       if (expected.tasks[static_cast<std::size_t>(earlier)].submitted) producers.insert(earlier);
     const auto own = [&](int buffer) {
-      if (buffer >= 0 && program.buffers[static_cast<std::size_t>(buffer)].owner >= 0) producers.insert(program.buffers[static_cast<std::size_t>(buffer)].owner);
+      if (buffer >= 0 && program.buffers[static_cast<std::size_t>(buffer)].owner >= 0)
+        producers.insert(program.buffers[static_cast<std::size_t>(buffer)].owner);
     };
     for (const Arg& arg : step.args)
       if (arg.kind != Kind::fresh) own(arg.buffer);
@@ -205,16 +227,21 @@ class Ledger {
     std::vector<Access> all;
     for (const Access& access : accesses(step)) {
       // What a task allocates is ordered by its owner, which is always an edge: it stands in no table.
-      const bool fresh = std::any_of(step.args.begin(), step.args.end(), [&](const Arg& arg) { return arg.kind == Kind::fresh && &arg.bytes == access.bytes; });
+      const bool fresh = std::any_of(step.args.begin(), step.args.end(), [&](const Arg& arg) {
+        return arg.kind == Kind::fresh && &arg.bytes == access.bytes;
+      });
       if (!fresh) all.push_back(access);
     }
     for (const Access& access : all)
       for (const Entry& entry : entries_)
-        if (entry.access.buffer == access.buffer && (entry.access.write || access.write) && (*entry.access.bytes & *access.bytes).any())
+        if (entry.access.buffer == access.buffer && (entry.access.write || access.write) &&
+            (*entry.access.bytes & *access.bytes).any())
           producers.insert(entry.task);
     for (const Access& access : all) {
       if (access.write && supersedes_)
-        std::erase_if(entries_, [&](const Entry& entry) { return entry.access.buffer == access.buffer && (*entry.access.bytes & ~*access.bytes).none(); });
+        std::erase_if(entries_, [&](const Entry& entry) {
+          return entry.access.buffer == access.buffer && (*entry.access.bytes & ~*access.bytes).none();
+        });
       entries_.push_back({access, number});
     }
   }
@@ -228,7 +255,8 @@ std::uint64_t edges_of(const Program& program, const Expectation& expected, bool
   Ledger ledger(supersedes);
   std::uint64_t edges = 0;
   for (int i = 0; i < static_cast<int>(program.steps.size()); ++i)
-    if (program.steps[static_cast<std::size_t>(i)].what == What::task && expected.tasks[static_cast<std::size_t>(i)].submitted)
+    if (program.steps[static_cast<std::size_t>(i)].what == What::task &&
+        expected.tasks[static_cast<std::size_t>(i)].submitted)
       edges += ledger.enter(program, expected, i);
   return edges;
 }
@@ -264,13 +292,16 @@ Need need(const Program& program, const Expectation& expected) {
     std::uint64_t heap = is_dummy(step.list) ? 0 : aside;
     std::uint32_t table = step.predicate ? 1 : 0;
     for (const Arg& arg : step.args) {
-      if (arg.kind == Kind::fresh || arg.kind == Kind::scratch) heap += 1024;
-      else if (arg.kind != Kind::no_dep) ++table;
+      if (arg.kind == Kind::fresh || arg.kind == Kind::scratch)
+        heap += 1024;
+      else if (arg.kind != Kind::no_dep)
+        ++table;
     }
     Frame& frame = frames.back();
     Totals& ring = rings[frame.ring];
     if (!frame.used) frame = {frame.ring, true, ring};
-    const auto holder = std::find_if(frames.begin(), frames.end(), [&](const Frame& each) { return each.used && each.ring == frame.ring; });
+    const auto holder = std::find_if(frames.begin(), frames.end(),
+                                     [&](const Frame& each) { return each.used && each.ring == frame.ring; });
     ring.tasks += 1;
     ring.heap += heap;
     ring.edges += edges;

@@ -22,22 +22,29 @@ struct Kernel {
   template <class T, int N>
   static Erased erase(const View<T, N>& view) {
     const auto& s = view.strided();
-    return {reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(s.data)), sizeof(T), N, s.shape.data(), s.stride.data()};
+    return {reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(s.data)), sizeof(T), N, s.shape.data(),
+            s.stride.data()};
   }
 };
 
 constexpr std::size_t signatures = lists.size() * static_cast<std::size_t>(variants) * 2;
 std::size_t signature_of(const Step& step) {
-  return (static_cast<std::size_t>(step.list) * static_cast<std::size_t>(variants) + static_cast<std::size_t>(step.variant)) * 2 + (step.predicate ? 1 : 0);
+  return (static_cast<std::size_t>(step.list) * static_cast<std::size_t>(variants) +
+          static_cast<std::size_t>(step.variant)) *
+             2 +
+         (step.predicate ? 1 : 0);
 }
 
 using Submitter = void (Replay::*)(Orchestrator&, int);
 template <std::size_t S>
 constexpr Submitter submitter() {
   constexpr int list = static_cast<int>(S / 2) / variants;
-  constexpr bool exists = (S % 2 == 0 || may_have_predicate(list)) && (!is_dummy(list) || static_cast<int>(S / 2) % variants == 0);
-  if constexpr (exists) return &Replay::submit_as<S>;
-  else return nullptr;
+  constexpr bool exists =
+      (S % 2 == 0 || may_have_predicate(list)) && (!is_dummy(list) || static_cast<int>(S / 2) % variants == 0);
+  if constexpr (exists)
+    return &Replay::submit_as<S>;
+  else
+    return nullptr;
 }
 template <std::size_t... S>
 constexpr std::array<Submitter, sizeof...(S)> submitters(std::index_sequence<S...>) {
@@ -47,7 +54,12 @@ constexpr std::array<Submitter, sizeof...(S)> submitters(std::index_sequence<S..
 }  // namespace
 
 Replay::Replay(const Program& program, const Expectation& expected, bool inferred)
-    : program_(program), expected_(expected), inferred_(inferred), memory_(initial_memory(program)), handles_(program.steps.size()), salts_(program.steps.size()) {
+    : program_(program),
+      expected_(expected),
+      inferred_(inferred),
+      memory_(initial_memory(program)),
+      handles_(program.steps.size()),
+      salts_(program.steps.size()) {
   std::size_t blocks = 0;
   for (const Step& step : program.steps) {
     first_block_.push_back(blocks);
@@ -81,24 +93,38 @@ auto Replay::argument(const Step& step) const {
   constexpr Kind kind = static_cast<Kind>(lists[static_cast<std::size_t>(list)][static_cast<std::size_t>(arg)]);
   const Arg& described = step.args[static_cast<std::size_t>(arg)];
   const auto& shape = described.layout.shape;
-  if constexpr (kind == Kind::in) return in(Tensor<const T, N>(tensor<T, N>(described)));
-  else if constexpr (kind == Kind::out) return out(tensor<T, N>(described));
-  else if constexpr (kind == Kind::inout) return inout(tensor<T, N>(described));
-  else if constexpr (kind == Kind::no_dep) return no_dep(tensor<T, N>(described));
+  if constexpr (kind == Kind::in)
+    return in(Tensor<const T, N>(tensor<T, N>(described)));
+  else if constexpr (kind == Kind::out)
+    return out(tensor<T, N>(described));
+  else if constexpr (kind == Kind::inout)
+    return inout(tensor<T, N>(described));
+  else if constexpr (kind == Kind::no_dep)
+    return no_dep(tensor<T, N>(described));
   else if constexpr (kind == Kind::scratch)
-    return [&]<std::size_t... D>(std::index_sequence<D...>) { return scratch<T>(shape[D]...); }(std::make_index_sequence<static_cast<std::size_t>(N)>());
+    return [&]<std::size_t... D>(std::index_sequence<D...>) {
+      return scratch<T>(shape[D]...);
+    }(std::make_index_sequence<static_cast<std::size_t>(N)>());
   else
-    return [&]<std::size_t... D>(std::index_sequence<D...>) { return new_tensor<T>(shape[D]...); }(std::make_index_sequence<static_cast<std::size_t>(N)>());
+    return [&]<std::size_t... D>(std::index_sequence<D...>) {
+      return new_tensor<T>(shape[D]...);
+    }(std::make_index_sequence<static_cast<std::size_t>(N)>());
 }
 
 heddle::detail::WhenArg Replay::predicate(const Predicate& p) const {
   switch (p.type) {
-    case 0: return when(element<std::uint8_t>(p.buffer, p.offset), p.compare, static_cast<std::uint8_t>(p.value));
-    case 1: return when(element<std::int16_t>(p.buffer, p.offset), p.compare, static_cast<std::int16_t>(p.value));
-    case 2: return when(element<std::uint32_t>(p.buffer, p.offset), p.compare, static_cast<std::uint32_t>(p.value));
-    case 3: return when(element<float>(p.buffer, p.offset), p.compare, static_cast<float>(p.value));
-    case 4: return when(element<double>(p.buffer, p.offset), p.compare, p.value);
-    default: return when(element<std::uint64_t>(p.buffer, p.offset), p.compare, static_cast<std::uint64_t>(p.value));
+    case 0:
+      return when(element<std::uint8_t>(p.buffer, p.offset), p.compare, static_cast<std::uint8_t>(p.value));
+    case 1:
+      return when(element<std::int16_t>(p.buffer, p.offset), p.compare, static_cast<std::int16_t>(p.value));
+    case 2:
+      return when(element<std::uint32_t>(p.buffer, p.offset), p.compare, static_cast<std::uint32_t>(p.value));
+    case 3:
+      return when(element<float>(p.buffer, p.offset), p.compare, static_cast<float>(p.value));
+    case 4:
+      return when(element<double>(p.buffer, p.offset), p.compare, p.value);
+    default:
+      return when(element<std::uint64_t>(p.buffer, p.offset), p.compare, static_cast<std::uint64_t>(p.value));
   }
 }
 
@@ -108,11 +134,15 @@ void Replay::submit_as(Orchestrator& graph, int number) {
   const Step& step = program_.steps[static_cast<std::size_t>(number)];
   const auto named = after(std::span<const TaskHandle>(after_));
   [&]<std::size_t... A>(std::index_sequence<A...>) {
-    if constexpr (is_dummy(list)) keep(number, graph.dummy("dummy", argument<list, variant, static_cast<int>(A)>(step)..., named));
+    if constexpr (is_dummy(list))
+      keep(number, graph.dummy("dummy", argument<list, variant, static_cast<int>(A)>(step)..., named));
     else if constexpr (S % 2 == 1)
-      keep(number, graph.spmd("predicated", vector_core, step.blocks, Kernel{this, number}, argument<list, variant, static_cast<int>(A)>(step)..., named, predicate(*step.predicate)));
+      keep(number,
+           graph.spmd("predicated", vector_core, step.blocks, Kernel{this, number},
+                      argument<list, variant, static_cast<int>(A)>(step)..., named, predicate(*step.predicate)));
     else
-      keep(number, graph.spmd("task", number % 2 == 0 ? vector_core : cube_core, step.blocks, Kernel{this, number}, argument<list, variant, static_cast<int>(A)>(step)..., named));
+      keep(number, graph.spmd("task", number % 2 == 0 ? vector_core : cube_core, step.blocks, Kernel{this, number},
+                              argument<list, variant, static_cast<int>(A)>(step)..., named));
   }(std::make_index_sequence<lists[static_cast<std::size_t>(list)].size()>());
 }
 
@@ -128,7 +158,8 @@ void Replay::keep(int number, const Handle& handle) {
           const auto which = static_cast<std::size_t>(args[at++].buffer);
           data_[which] = reinterpret_cast<std::byte*>(allocated.strided().data);
           owners_[which] = allocated.owner();
-          if (reinterpret_cast<std::uintptr_t>(data_[which]) % 1024 != 0) complaint_ = "an output is not aligned to 1024 bytes";
+          if (reinterpret_cast<std::uintptr_t>(data_[which]) % 1024 != 0)
+            complaint_ = "an output is not aligned to 1024 bytes";
         };
         (one(output), ...);
       },
@@ -151,15 +182,28 @@ void Replay::scalar(Orchestrator& graph, int number) {
     std::memcpy(&bits, &value, sizeof value);
     influence_ = mixed(influence_, bits);
     if (complaint_.empty() && bits != expected_.tasks[i].digests[0] && !graph.stopped())
-      complaint_ = "step " + std::to_string(number) + ": the orchestrator read " + std::to_string(bits) + " instead of " + std::to_string(expected_.tasks[i].digests[0]);
+      complaint_ = "step " + std::to_string(number) + ": the orchestrator read " + std::to_string(bits) +
+                   " instead of " + std::to_string(expected_.tasks[i].digests[0]);
   };
   switch (step.args[0].layout.type) {
-    case 0: access(std::uint8_t{}); break;
-    case 1: access(std::int16_t{}); break;
-    case 2: access(std::uint32_t{}); break;
-    case 3: access(float{}); break;
-    case 4: access(double{}); break;
-    default: access(std::uint64_t{}); break;
+    case 0:
+      access(std::uint8_t{});
+      break;
+    case 1:
+      access(std::int16_t{});
+      break;
+    case 2:
+      access(std::uint32_t{});
+      break;
+    case 3:
+      access(float{});
+      break;
+    case 4:
+      access(double{});
+      break;
+    default:
+      access(std::uint64_t{});
+      break;
   }
 }
 
@@ -177,13 +221,15 @@ void Replay::submit_all(Orchestrator& graph, const Io& io) {
   if (!inferred_) scopes.push_back(graph.scope(ScopeMode::manual));
   for (int number = 0; number < static_cast<int>(program_.steps.size()); ++number) {
     const Step& step = program_.steps[static_cast<std::size_t>(number)];
-    if (step.what == What::open) scopes.push_back(graph.scope(step.manual || !inferred_ ? ScopeMode::manual : ScopeMode::automatic));
+    if (step.what == What::open)
+      scopes.push_back(graph.scope(step.manual || !inferred_ ? ScopeMode::manual : ScopeMode::automatic));
     if (step.what == What::close) scopes.pop_back();
     if (step.what == What::read || step.what == What::write) scalar(graph, number);
     if (step.what != What::task || skipped(step, influence_)) continue;
     after_.clear();
     for (const int earlier : step.after)
-      if (inferred_ && handles_[static_cast<std::size_t>(earlier)].task != 0) after_.push_back(handles_[static_cast<std::size_t>(earlier)]);
+      if (inferred_ && handles_[static_cast<std::size_t>(earlier)].task != 0)
+        after_.push_back(handles_[static_cast<std::size_t>(earlier)]);
     salts_[static_cast<std::size_t>(number)] = mixed(step.salt, influence_);
     (this->*table[signature_of(step)])(graph, number);
   }
@@ -214,7 +260,8 @@ std::string Replay::check_blocks() const {
       const std::uint32_t runs = log.runs.load(std::memory_order_relaxed), want = task.ran ? 1 : 0;
       const std::string which = "step " + std::to_string(i) + " block " + std::to_string(b) + ": ";
       if (runs != want) return which + "ran " + std::to_string(runs) + " times instead of " + std::to_string(want);
-      if (want == 1 && log.digest != task.digests[static_cast<std::size_t>(b)]) return which + "read other values than the interpreter";
+      if (want == 1 && log.digest != task.digests[static_cast<std::size_t>(b)])
+        return which + "read other values than the interpreter";
     }
   }
   return {};
@@ -230,7 +277,8 @@ std::string Replay::check_order() const {
       ended[i] = std::max(ended[i], end);
       for (int b = 0; expected_.tasks[i].ran && b < program_.steps[i].blocks; ++b)
         if (blocks_[first_block_[i] + static_cast<std::size_t>(b)].begun < end)
-          return "step " + std::to_string(i) + " block " + std::to_string(b) + " began before step " + std::to_string(earlier) + " had ended";
+          return "step " + std::to_string(i) + " block " + std::to_string(b) + " began before step " +
+                 std::to_string(earlier) + " had ended";
     }
     for (int b = 0; expected_.tasks[i].ran && b < program_.steps[i].blocks; ++b)
       ended[i] = std::max(ended[i], blocks_[first_block_[i] + static_cast<std::size_t>(b)].ended);
@@ -246,7 +294,8 @@ std::string Replay::difference(const RoundStatistics& statistics, std::span<cons
   for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
     if (program_.buffers[i].owner >= 0) continue;
     for (std::size_t w = 0; w < memory_[i].size(); ++w)
-      if (memory_[i][w] != expected_.memory[i][w]) return "buffer " + std::to_string(i) + " differs at byte " + std::to_string(w * 8);
+      if (memory_[i][w] != expected_.memory[i][w])
+        return "buffer " + std::to_string(i) + " differs at byte " + std::to_string(w * 8);
   }
   if (statistics.tasks != expected_.tasks_submitted)
     return std::to_string(statistics.tasks) + " tasks counted instead of " + std::to_string(expected_.tasks_submitted);
@@ -254,7 +303,8 @@ std::string Replay::difference(const RoundStatistics& statistics, std::span<cons
     return std::to_string(statistics.blocks) + " blocks counted instead of " + std::to_string(expected_.blocks_run);
   const std::uint64_t least = edges_of(program_, expected_, true), most = edges_of(program_, expected_, false);
   if ((inferred_ && edges_exact_ && statistics.edges < least) || statistics.edges > most)
-    return std::to_string(statistics.edges) + " edges counted; expected are " + std::to_string(least) + " to " + std::to_string(most);
+    return std::to_string(statistics.edges) + " edges counted; expected are " + std::to_string(least) + " to " +
+           std::to_string(most);
   superfluous_ = edges_exact_ ? statistics.edges - least : 0;
   return {};
 }

@@ -3,11 +3,10 @@
 // Submits a random program to a backend through the public interface, and keeps what happened.
 #pragma once
 
-#include <heddle/heddle.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <heddle/heddle.hpp>
 #include <memory>
 #include <span>
 #include <string>

@@ -128,8 +128,9 @@ Program shrunk(Device& device, const SessionConfig& config, Program program, boo
   return program;
 }
 
-void report(Device& device, const SessionConfig& config, const Case& failed, const std::string& difference) {
-  ADD_FAILURE() << "program " << failed.program.seed << " (HEDDLE_SEED=" << failed.program.seed << " HEDDLE_GRAPHS=1 repeats it): " << difference << "\n"
+void report(Device& device, const SessionConfig& config, const Case& failed, std::uint64_t session_seed, const std::string& difference) {
+  ADD_FAILURE() << "program " << failed.program.seed << " (HEDDLE_SEED=" << session_seed << " HEDDLE_GRAPHS=" << graphs_in_session
+                << " repeats its session): " << difference << "\n"
                 << text_of(config, device.threads()) << "\n"
                 << "what is left of it and still fails:\n"
                 << describe(shrunk(device, config, failed.program, true));
@@ -165,7 +166,7 @@ TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
     Replayer session(device, config);
     for (const Case& one : cases) {
       const std::string difference = session.run(one, true, coverage);
-      if (!difference.empty()) return report(device, config, one, difference);
+      if (!difference.empty()) return report(device, config, one, first + done, difference);
     }
   }
   std::cout << coverage.tasks << " tasks, " << coverage.edges << " edges, " << coverage.exact << " graphs with exact edges (" << coverage.superfluous << " edges too many), " << coverage.not_run

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/random_views.hpp"
 
-#include <heddle/tensor.hpp>
-
 #include <algorithm>
+#include <heddle/tensor.hpp>
 #include <numeric>
 #include <utility>
 
@@ -29,11 +28,14 @@ Tensor<T, N> based(Random& random, std::byte* data, std::array<std::int64_t, 5> 
   switch (random.below(3)) {
     case 0:
       last *= static_cast<std::int64_t>(sizeof(T));
-      return shaped<std::uint8_t, N>(reinterpret_cast<std::uint8_t*>(data), shape, by_reshape, dimensions).template cast<T>();
+      return shaped<std::uint8_t, N>(reinterpret_cast<std::uint8_t*>(data), shape, by_reshape, dimensions)
+          .template cast<T>();
     case 1:
       last = last * static_cast<std::int64_t>(sizeof(T)) / 8;
-      return shaped<std::uint64_t, N>(reinterpret_cast<std::uint64_t*>(data), shape, by_reshape, dimensions).template cast<T>();
-    default: return shaped<T, N>(reinterpret_cast<T*>(data), shape, by_reshape, dimensions);
+      return shaped<std::uint64_t, N>(reinterpret_cast<std::uint64_t*>(data), shape, by_reshape, dimensions)
+          .template cast<T>();
+    default:
+      return shaped<T, N>(reinterpret_cast<T*>(data), shape, by_reshape, dimensions);
   }
 }
 
@@ -42,7 +44,8 @@ Tensor<T, N> narrowed(Random& random, Tensor<T, N> tensor) {
   if (random.chance(40)) {
     std::array<int, static_cast<std::size_t>(N)> order{};
     std::iota(order.begin(), order.end(), 0);
-    for (int d = N - 1; d > 0; --d) std::swap(order[static_cast<std::size_t>(d)], order[static_cast<std::size_t>(random.below(d + 1))]);
+    for (int d = N - 1; d > 0; --d)
+      std::swap(order[static_cast<std::size_t>(d)], order[static_cast<std::size_t>(random.below(d + 1))]);
     tensor = tensor.permute(order);
   }
   if (random.chance(60)) {
@@ -147,7 +150,8 @@ ByteSet bytes_of(const Layout& layout) {
     }
     for (std::int64_t b = 0; b < size; ++b) bytes.set(static_cast<std::size_t>(layout.offset + place * size + b));
     int d = layout.rank - 1;
-    while (d >= 0 && ++at[static_cast<std::size_t>(d)] == layout.shape[static_cast<std::size_t>(d)]) at[static_cast<std::size_t>(d--)] = 0;
+    while (d >= 0 && ++at[static_cast<std::size_t>(d)] == layout.shape[static_cast<std::size_t>(d)])
+      at[static_cast<std::size_t>(d--)] = 0;
     if (d < 0) return bytes;
   }
 }

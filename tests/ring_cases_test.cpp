@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -55,13 +54,14 @@ class RingCases : public testing::Test {
   std::string expect_least(SessionConfig config, T RingConfig::*setting, const char* name, Code code, T less, F body) {
     const Outcome failed = run(config, body);
     EXPECT_EQ(failed.code(), code) << failed.message();
-    std::smatch found;
     const std::string message = failed.message();
-    if (!std::regex_search(message, found, std::regex(std::string(name) + " = ([0-9]+) is the least"))) {
+    const std::string before = std::string(name) + " = ";
+    const std::size_t at = message.find(before), end = message.find(" is the least");
+    if (at == std::string::npos || end == std::string::npos) {
       ADD_FAILURE() << "no least " << name << " in: " << message;
       return message;
     }
-    const T least = static_cast<T>(std::stoull(found[1]));
+    const T least = static_cast<T>(std::stoull(message.substr(at + before.size(), end)));
     config.ring.*setting = least;
     const Outcome enough = run(config, body);
     EXPECT_EQ(enough.code(), Code::ok) << name << " = " << least << ": " << enough.message();

@@ -52,7 +52,7 @@ class Factorisation {
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
-    const StarpuSession session;
+    const StarpuSession session("2");
     CholeskyProblem problem;
     Factorisation factorisation(problem.a);
     const auto run = [&](CholeskyProblem&) { factorisation.run(); };

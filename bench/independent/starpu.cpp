@@ -25,7 +25,7 @@ std::int64_t run(FlatCells& cells) {
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
-    const StarpuSession session;
+    const StarpuSession session("1");
     FlatCells cells(flat_tasks);
     measure_tasks(
         "independent", "starpu", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);

@@ -23,7 +23,7 @@ struct Handles {
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
-    const StarpuSession session;
+    const StarpuSession session("2");
     starpu_codelet codelet = make_codelet(kernel, {STARPU_R, STARPU_R, STARPU_RW});
     MatmulProblem problem;
     const Handles a(problem.a), b(problem.b), c(problem.c);

@@ -38,7 +38,7 @@ std::int64_t run(StencilCells& cells) {
 
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
-    const StarpuSession session;
+    const StarpuSession session("1");
     StencilCells cells;
     measure_tasks(
         "stencil", "starpu", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);

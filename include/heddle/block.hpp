@@ -3,9 +3,8 @@
 // A block: one SPMD instance of a task, as its kernel sees it.
 #pragma once
 
-#include <heddle/window.hpp>
-
 #include <cstdint>
+#include <heddle/window.hpp>
 #include <type_traits>
 
 namespace heddle {
@@ -58,7 +57,8 @@ class BlockServices {
 template <class D, class S, int N>
 CopyPlan plan_copy(const char* operation, const Strided<D, N>& to, const Strided<S, N>& from) {
   static_assert(std::is_same_v<std::remove_const_t<D>, std::remove_const_t<S>>, "both sides have one element type");
-  CopyPlan plan{reinterpret_cast<std::byte*>(to.data), reinterpret_cast<const std::byte*>(from.data), sizeof(D), N, {}, {}, {}};
+  CopyPlan plan{
+      reinterpret_cast<std::byte*>(to.data), reinterpret_cast<const std::byte*>(from.data), sizeof(D), N, {}, {}, {}};
   for (int d = 0; d < N; ++d) {
     const auto i = static_cast<std::size_t>(d);
     if (to.shape[i] != from.shape[i]) throw_bad_shape(operation, from.shape.data(), N, to.shape[i]);
@@ -140,9 +140,13 @@ class Block {
     services_->store(&view(index...), &value, sizeof value);
   }
   template <class T, int N>
-  void clean(const View<T, N>& view) { services_->clean(view.span().data(), view.span().size_bytes()); }
+  void clean(const View<T, N>& view) {
+    services_->clean(view.span().data(), view.span().size_bytes());
+  }
   template <class T, int N>
-  void invalidate(const View<T, N>& view) { services_->invalidate(view.span().data(), view.span().size_bytes()); }
+  void invalidate(const View<T, N>& view) {
+    services_->invalidate(view.span().data(), view.span().size_bytes());
+  }
 
   /// True once the rank is being cancelled: a long kernel that asks can end early.
   bool cancelled() const { return services_->cancelled(); }

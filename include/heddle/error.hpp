@@ -67,15 +67,15 @@ struct Location {
 struct WaitRecord {
   enum class What : std::uint8_t { signal, completion, ring, tensor } what = What::signal;
   int rank = -1;
-  std::string task;          ///< task name; "orchestrator" for the rank's own program
-  std::int64_t block = -1;   ///< -1 when it is not a block
-  Location location;         ///< where the task was submitted
-  std::string window;        ///< signal waits: the window's name
-  std::int64_t cell = -1;    ///< signal waits: index of the cell in the window, in cells of its width
-  std::int64_t has = 0;      ///< signal waits: the cell's value now
-  std::int64_t needs = 0;    ///< signal waits: the value it is compared with
-  std::string compare;       ///< signal waits: "ge", …
-  std::string detail;        ///< other waits: what is waited for, in words
+  std::string task;         ///< task name; "orchestrator" for the rank's own program
+  std::int64_t block = -1;  ///< -1 when it is not a block
+  Location location;        ///< where the task was submitted
+  std::string window;       ///< signal waits: the window's name
+  std::int64_t cell = -1;   ///< signal waits: index of the cell in the window, in cells of its width
+  std::int64_t has = 0;     ///< signal waits: the cell's value now
+  std::int64_t needs = 0;   ///< signal waits: the value it is compared with
+  std::string compare;      ///< signal waits: "ge", …
+  std::string detail;       ///< other waits: what is waited for, in words
   /// One sentence.
   std::string text() const;
 };

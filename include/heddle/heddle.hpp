@@ -8,6 +8,7 @@
 #include <heddle/graph.hpp>
 #include <heddle/program.hpp>
 #include <heddle/session.hpp>
+#include <heddle/task.hpp>
 #include <heddle/tensor.hpp>
 #include <heddle/types.hpp>
 #include <heddle/window.hpp>

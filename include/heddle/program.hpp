@@ -15,9 +15,8 @@
 //   HEDDLE_MODULE(heddle::entry<Scale>("scale", "multiplies a vector"));
 #pragma once
 
-#include <heddle/graph.hpp>
-
 #include <cstdint>
+#include <heddle/graph.hpp>
 #include <limits>
 #include <memory>
 #include <span>
@@ -53,11 +52,17 @@ class Plan {
   int ranks() const { return ranks_; }
 
   template <class T>
-  void input(std::string name, std::vector<std::int64_t> shape) { add(std::move(name), Direction::input, dtype_of<T>(), sizeof(T), std::move(shape)); }
+  void input(std::string name, std::vector<std::int64_t> shape) {
+    add(std::move(name), Direction::input, dtype_of<T>(), sizeof(T), std::move(shape));
+  }
   template <class T>
-  void output(std::string name, std::vector<std::int64_t> shape) { add(std::move(name), Direction::output, dtype_of<T>(), sizeof(T), std::move(shape)); }
+  void output(std::string name, std::vector<std::int64_t> shape) {
+    add(std::move(name), Direction::output, dtype_of<T>(), sizeof(T), std::move(shape));
+  }
   template <class T>
-  void inout(std::string name, std::vector<std::int64_t> shape) { add(std::move(name), Direction::inout, dtype_of<T>(), sizeof(T), std::move(shape)); }
+  void inout(std::string name, std::vector<std::int64_t> shape) {
+    add(std::move(name), Direction::inout, dtype_of<T>(), sizeof(T), std::move(shape));
+  }
   /// Collective: every rank names the same windows in the same order with the same sizes.
   void window(std::string name, std::uint64_t bytes);
 
@@ -65,7 +70,8 @@ class Plan {
   const std::vector<WindowSpec>& windows() const { return windows_; }
 
  private:
-  void add(std::string name, Direction direction, DType type, std::size_t element_bytes, std::vector<std::int64_t> shape);
+  void add(std::string name, Direction direction, DType type, std::size_t element_bytes,
+           std::vector<std::int64_t> shape);
   int rank_, ranks_;
   std::vector<TensorSpec> tensors_;
   std::vector<WindowSpec> windows_;
@@ -86,9 +92,13 @@ class Io {
  public:
   explicit Io(const detail::IoTable& table) : table_(&table) {}
   template <class T, int N = 1>
-  Tensor<const T, N> input(std::string_view name) const { return tensor<const T, N>(name, false); }
+  Tensor<const T, N> input(std::string_view name) const {
+    return tensor<const T, N>(name, false);
+  }
   template <class T, int N = 1>
-  Tensor<T, N> output(std::string_view name) const { return tensor<T, N>(name, true); }
+  Tensor<T, N> output(std::string_view name) const {
+    return tensor<T, N>(name, true);
+  }
 
  private:
   template <class T, int N>
@@ -113,10 +123,14 @@ class HostIo {
   int phase() const { return phase_; }
   /// What fill may write: inputs and inouts.
   template <class T>
-  std::span<T> input(std::string_view name) { return span<T>(name, -1); }
+  std::span<T> input(std::string_view name) {
+    return span<T>(name, -1);
+  }
   /// What check may read: any declared tensor.
   template <class T>
-  std::span<const T> tensor(std::string_view name) const { return span<const T>(name, -1); }
+  std::span<const T> tensor(std::string_view name) const {
+    return span<const T>(name, -1);
+  }
   /// Throws user_error with the message when `condition` is false.
   void expect(bool condition, std::string_view message) const;
 
@@ -146,9 +160,12 @@ class ParameterList {
     std::string value() const;
   };
 
-  void add(std::string name, bool& field, std::string help) { push({std::move(name), &field, std::move(help), 0, 0, {}}); }
+  void add(std::string name, bool& field, std::string help) {
+    push({std::move(name), &field, std::move(help), 0, 0, {}});
+  }
   template <class T>
-    requires(std::is_same_v<T, int> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> || std::is_same_v<T, float>)
+    requires(std::is_same_v<T, int> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+             std::is_same_v<T, float>)
   void add(std::string name, T& field, std::string help, double least = -1e18, double most = 1e18) {
     push({std::move(name), &field, std::move(help), least, most, {}});
   }
@@ -204,16 +221,22 @@ class ProgramHolder final : public ProgramBase {
     if constexpr (requires { program_.parameters(list); }) program_.parameters(list);
   }
   Defaults defaults() const override {
-    if constexpr (requires { program_.defaults(); }) return program_.defaults();
-    else return {};
+    if constexpr (requires { program_.defaults(); })
+      return program_.defaults();
+    else
+      return {};
   }
   std::vector<Variant> matrix() const override {
-    if constexpr (requires { program_.matrix(); }) return program_.matrix();
-    else return {};
+    if constexpr (requires { program_.matrix(); })
+      return program_.matrix();
+    else
+      return {};
   }
   int phases() const override {
-    if constexpr (requires { program_.phases(); }) return program_.phases();
-    else return 1;
+    if constexpr (requires { program_.phases(); })
+      return program_.phases();
+    else
+      return 1;
   }
   void plan(Plan& plan) const override {
     if constexpr (requires { program_.plan(plan); }) program_.plan(plan);
@@ -234,13 +257,27 @@ class ProgramHolder final : public ProgramBase {
 /// Wraps a program that has at least `void rank(Orchestrator&, const Io&) const`.
 template <class P>
 std::unique_ptr<ProgramBase> make_program(P program) {
-  static_assert(requires(const P& p, Orchestrator& graph, const Io& io) { p.rank(graph, io); },
-                "a program has a member `void rank(Orchestrator& graph, const Io& io) const`");
+  static_assert(
+      requires(const P& p, Orchestrator& graph, const Io& io) { p.rank(graph, io); },
+      "a program has a member `void rank(Orchestrator& graph, const Io& io) const`");
   return std::make_unique<detail::ProgramHolder<P>>(std::move(program));
 }
 
+namespace detail {
+/// Mixes what a module and the library must agree on: the interface's number, and the sizes of what they share.
+template <class... Shared>
+constexpr std::uint32_t interface_number(std::uint32_t number) {
+  ((number = (number ^ static_cast<std::uint32_t>(sizeof(Shared))) * 16'777'619U), ...);
+  return number;
+}
+}  // namespace detail
+
 /// The binary interface of modules: a module built for another one is refused when it is loaded.
-inline constexpr std::uint32_t module_abi = 1;
+inline constexpr std::uint32_t module_abi =
+    detail::interface_number<ProgramBase, Plan, Plan::TensorSpec, ParameterList::Parameter, HostIo, Io, Block,
+                             Tensor<float, 2>, View<float, 2>, Error, detail::TaskRequest, detail::ArgRecord,
+                             detail::ConditionRecord, detail::PredicateRecord, detail::Placement, detail::CopyPlan,
+                             detail::OrchestratorServices>(1);
 
 struct ModuleEntry {
   const char* name;
@@ -259,10 +296,10 @@ constexpr ModuleEntry entry(const char* name, const char* summary) {
 }
 
 /// Defines the symbol by which `heddle run ./module.so` finds the module's programs.
-#define HEDDLE_MODULE(...)                                                                                      \
-  static const ::heddle::ModuleEntry heddle_module_entries[] = {__VA_ARGS__};                                   \
-  extern "C" __attribute__((visibility("default"))) const ::heddle::ModuleInfo heddle_module;                   \
-  extern "C" const ::heddle::ModuleInfo heddle_module = {                                                       \
+#define HEDDLE_MODULE(...)                                                                    \
+  static const ::heddle::ModuleEntry heddle_module_entries[] = {__VA_ARGS__};                 \
+  extern "C" __attribute__((visibility("default"))) const ::heddle::ModuleInfo heddle_module; \
+  extern "C" const ::heddle::ModuleInfo heddle_module = {                                     \
       ::heddle::module_abi, sizeof heddle_module_entries / sizeof heddle_module_entries[0], heddle_module_entries}
 
 }  // namespace heddle

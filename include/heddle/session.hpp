@@ -7,10 +7,9 @@
 //   for (int round = 0; round < 100; ++round) session.run();     // throws heddle::Error
 #pragma once
 
-#include <heddle/program.hpp>
-
 #include <chrono>
 #include <cstdint>
+#include <heddle/program.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,19 +21,19 @@ namespace heddle {
 
 /// One ring; a rank has four, chosen by scope depth (the last serves every deeper scope).
 struct RingConfig {
-  std::uint32_t task_window = 16384;            ///< slots, 1 … 2^20
-  std::uint64_t heap_bytes = 256ULL << 20U;     ///< at least 1,024
-  std::uint32_t dep_pool = 16384;               ///< edges, at least 1
+  std::uint32_t task_window = 16384;         ///< slots, 1 … 2^20
+  std::uint64_t heap_bytes = 256ULL << 20U;  ///< at least 1,024
+  std::uint32_t dep_pool = 16384;            ///< edges, at least 1
 };
 
 /// `off` is std::nullopt. Where set: scheduler < operation < host_fence, and host_fence > scheduler + 1.5 s.
 struct Timeouts {
   using Duration = std::optional<std::chrono::milliseconds>;
-  Duration scheduler = std::chrono::seconds(10);       ///< nothing ran and nothing retired: no_progress
-  Duration operation = std::chrono::seconds(45);       ///< one block ran this long: core_stalled
-  Duration host_fence = std::chrono::seconds(50);      ///< one round took this long with nothing retiring: no_progress
-  Duration tensor_access = std::chrono::seconds(15);   ///< one scalar access waited this long: tensor_wait_timeout
-  std::chrono::milliseconds grace{1000};               ///< a cancelled kernel's time to return
+  Duration scheduler = std::chrono::seconds(10);      ///< nothing ran and nothing retired: no_progress
+  Duration operation = std::chrono::seconds(45);      ///< one block ran this long: core_stalled
+  Duration host_fence = std::chrono::seconds(50);     ///< one round took this long with nothing retiring: no_progress
+  Duration tensor_access = std::chrono::seconds(15);  ///< one scalar access waited this long: tensor_wait_timeout
+  std::chrono::milliseconds grace{1000};              ///< a cancelled kernel's time to return
 };
 
 struct DeviceConfig {
@@ -70,7 +69,8 @@ struct Binding {
 };
 template <class T>
 Binding bind(int rank, std::string name, std::span<T> data) {
-  return {rank, std::move(name), const_cast<std::remove_const_t<T>*>(data.data()), data.size_bytes(), dtype_of<T>(), !std::is_const_v<T>};
+  return {rank,          std::move(name),    const_cast<std::remove_const_t<T>*>(data.data()), data.size_bytes(),
+          dtype_of<T>(), !std::is_const_v<T>};
 }
 
 struct RoundStatistics {
@@ -82,9 +82,9 @@ struct RoundStatistics {
   std::uint64_t notifies = 0;
   std::uint64_t waits_parked = 0;
   std::uint64_t edges = 0;
-  std::uint64_t conservative_overlaps = 0;
-  std::uint64_t records = 0;           ///< written to the flight recorders
-  std::uint64_t records_dropped = 0;   ///< of those, overwritten since
+  std::uint64_t conservative_overlaps = 0;  ///< in all rounds of the session: overlaps assumed, not proved
+  std::uint64_t records = 0;                ///< in all rounds: written to the flight recorders
+  std::uint64_t records_dropped = 0;        ///< of those, overwritten since
   std::chrono::nanoseconds elapsed{0};
 };
 
@@ -99,12 +99,16 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs one round on every rank and returns when all graphs have retired. Throws the first error. After it the session
-  /// refuses rounds until recover(). Tensors that are not bound keep the session's own memory (see input and output).
+  /// Runs one round on every rank and returns when all graphs have retired. Throws the first error. After it the
+  /// session refuses rounds until recover(). Tensors that are not bound keep the session's own memory (see input and
+  /// output).
   RoundStatistics run(std::span<const Binding> bindings = {});
-  RoundStatistics run(std::initializer_list<Binding> bindings) { return run(std::span(bindings.begin(), bindings.size())); }
+  RoundStatistics run(std::initializer_list<Binding> bindings) {
+    return run(std::span(bindings.begin(), bindings.size()));
+  }
 
-  /// Calls the program's fill (or check) for every rank, on the device's workers. Throws the first failure, in rank order.
+  /// Calls the program's fill (or check) for every rank, on the device's workers. Throws the first failure, in rank
+  /// order.
   void fill(std::int64_t round, int phase = 0);
   void check(std::int64_t round, int phase = 0);
 

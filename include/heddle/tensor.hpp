@@ -4,14 +4,13 @@
 // copy nothing. Shapes and strides are 64-bit, strides count elements and are positive, rank is at most 5.
 #pragma once
 
-#include <heddle/error.hpp>
-#include <heddle/types.hpp>
-
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <heddle/error.hpp>
+#include <heddle/types.hpp>
 #include <initializer_list>
 #include <span>
 #include <type_traits>
@@ -166,9 +165,15 @@ class View {
   }
 
   T* data() const noexcept { return s_.data; }
-  std::int64_t shape(int dimension) const { s_.check_dimension("shape", dimension); return s_.shape[static_cast<std::size_t>(dimension)]; }
+  std::int64_t shape(int dimension) const {
+    s_.check_dimension("shape", dimension);
+    return s_.shape[static_cast<std::size_t>(dimension)];
+  }
   /// In elements.
-  std::int64_t stride(int dimension) const { s_.check_dimension("stride", dimension); return s_.stride[static_cast<std::size_t>(dimension)]; }
+  std::int64_t stride(int dimension) const {
+    s_.check_dimension("stride", dimension);
+    return s_.stride[static_cast<std::size_t>(dimension)];
+  }
   std::int64_t size() const noexcept { return s_.size(); }
   bool contiguous() const noexcept { return s_.contiguous(); }
 
@@ -192,7 +197,9 @@ class View {
 
   /// `count` indices of the first dimension.
   View rows(std::int64_t first, std::int64_t count) const { return View(s_.slice("rows", 0, first, count, 1)); }
-  View view(const detail::Extents<N>& offset, const detail::Extents<N>& extent) const { return View(s_.window(offset, extent)); }
+  View view(const detail::Extents<N>& offset, const detail::Extents<N>& extent) const {
+    return View(s_.window(offset, extent));
+  }
   View slice(int dimension, std::int64_t first, std::int64_t count, std::int64_t step = 1) const {
     return View(s_.slice("slice", dimension, first, count, step));
   }
@@ -223,13 +230,21 @@ class Tensor {
     return Tensor<const T, N>(detail::Strided<const T, N>{s_.data, s_.shape, s_.stride}, owner_);
   }
 
-  std::int64_t shape(int dimension) const { s_.check_dimension("shape", dimension); return s_.shape[static_cast<std::size_t>(dimension)]; }
-  std::int64_t stride(int dimension) const { s_.check_dimension("stride", dimension); return s_.stride[static_cast<std::size_t>(dimension)]; }
+  std::int64_t shape(int dimension) const {
+    s_.check_dimension("shape", dimension);
+    return s_.shape[static_cast<std::size_t>(dimension)];
+  }
+  std::int64_t stride(int dimension) const {
+    s_.check_dimension("stride", dimension);
+    return s_.stride[static_cast<std::size_t>(dimension)];
+  }
   std::int64_t size() const noexcept { return s_.size(); }
   bool contiguous() const noexcept { return s_.contiguous(); }
 
   /// A box: offset and extent in each dimension. All of these throw invalid_argument when they leave the tensor.
-  Tensor view(const detail::Extents<N>& offset, const detail::Extents<N>& extent) const { return {s_.window(offset, extent), owner_}; }
+  Tensor view(const detail::Extents<N>& offset, const detail::Extents<N>& extent) const {
+    return {s_.window(offset, extent), owner_};
+  }
   Tensor rows(std::int64_t first, std::int64_t count) const { return {s_.slice("rows", 0, first, count, 1), owner_}; }
   /// `count` indices of `dimension`, from `first`, every `step`-th.
   Tensor slice(int dimension, std::int64_t first, std::int64_t count, std::int64_t step = 1) const {
@@ -243,7 +258,9 @@ class Tensor {
     std::swap(order[static_cast<std::size_t>(left)], order[static_cast<std::size_t>(right)]);
     return {s_.permute(order), owner_};
   }
-  Tensor permute(const std::array<int, static_cast<std::size_t>(N)>& order) const { return {s_.permute(order), owner_}; }
+  Tensor permute(const std::array<int, static_cast<std::size_t>(N)>& order) const {
+    return {s_.permute(order), owner_};
+  }
   /// Contiguous tensors only; the number of elements stays.
   template <class... I>
     requires detail::all_indices<I...>
@@ -265,7 +282,8 @@ class Tensor {
   detail::Owner owner_;
 };
 
-/// Wraps memory of the caller's as a tensor. It must outlive the round; `in` and `out` on it order tasks as on any other.
+/// Wraps memory of the caller's as a tensor. It must outlive the round; `in` and `out` on it order tasks as on any
+/// other.
 template <class T, class... I>
   requires detail::all_indices<I...>
 Tensor<T, static_cast<int>(sizeof...(I))> wrap(T* data, I... extent) {

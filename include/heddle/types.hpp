@@ -23,7 +23,9 @@ struct bf16 {
     bits = static_cast<std::uint16_t>(is_nan ? (word >> 16U) | 0x40U : (word + 0x7fffU + ((word >> 16U) & 1U)) >> 16U);
   }
   explicit operator float() const noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
-  friend bool operator==(bf16 left, bf16 right) noexcept { return static_cast<float>(left) == static_cast<float>(right); }
+  friend bool operator==(bf16 left, bf16 right) noexcept {
+    return static_cast<float>(left) == static_cast<float>(right);
+  }
 };
 static_assert(sizeof(bf16) == 2 && std::is_trivially_copyable_v<bf16>);
 
@@ -32,14 +34,22 @@ enum class DType : std::uint8_t { i8, u8, i16, u16, i32, u32, i64, u64, bf16, f3
 template <class T>
 constexpr DType dtype_of() noexcept {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, bf16>) return DType::bf16;
-  else if constexpr (std::is_same_v<U, float>) return DType::f32;
-  else if constexpr (std::is_same_v<U, double>) return DType::f64;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 1) return std::is_signed_v<U> ? DType::i8 : DType::u8;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 2) return std::is_signed_v<U> ? DType::i16 : DType::u16;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 4) return std::is_signed_v<U> ? DType::i32 : DType::u32;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 8) return std::is_signed_v<U> ? DType::i64 : DType::u64;
-  else return DType::other;
+  if constexpr (std::is_same_v<U, bf16>)
+    return DType::bf16;
+  else if constexpr (std::is_same_v<U, float>)
+    return DType::f32;
+  else if constexpr (std::is_same_v<U, double>)
+    return DType::f64;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 1)
+    return std::is_signed_v<U> ? DType::i8 : DType::u8;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 2)
+    return std::is_signed_v<U> ? DType::i16 : DType::u16;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 4)
+    return std::is_signed_v<U> ? DType::i32 : DType::u32;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 8)
+    return std::is_signed_v<U> ? DType::i64 : DType::u64;
+  else
+    return DType::other;
 }
 
 std::string_view name_of(DType type) noexcept;
@@ -55,12 +65,18 @@ std::string_view name_of(Compare compare) noexcept;
 template <class T>
 constexpr bool holds(T left, Compare compare, T right) noexcept {
   switch (compare) {
-    case Compare::eq: return left == right;
-    case Compare::ne: return left != right;
-    case Compare::gt: return left > right;
-    case Compare::ge: return left >= right;
-    case Compare::lt: return left < right;
-    case Compare::le: return left <= right;
+    case Compare::eq:
+      return left == right;
+    case Compare::ne:
+      return left != right;
+    case Compare::gt:
+      return left > right;
+    case Compare::ge:
+      return left >= right;
+    case Compare::lt:
+      return left < right;
+    case Compare::le:
+      return left <= right;
   }
   return false;
 }

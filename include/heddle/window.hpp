@@ -5,10 +5,9 @@
 // own rank waits on.
 #pragma once
 
-#include <heddle/tensor.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <heddle/tensor.hpp>
 #include <vector>
 
 namespace heddle {
@@ -44,11 +43,17 @@ class Group {
     using difference_type = std::ptrdiff_t;
     Iterator(int base, int index, int skip) : base_(base), index_(index), skip_(skip) { pass(); }
     Peer operator*() const { return {base_ + index_, index_}; }
-    Iterator& operator++() { ++index_; pass(); return *this; }
+    Iterator& operator++() {
+      ++index_;
+      pass();
+      return *this;
+    }
     friend bool operator==(const Iterator& left, const Iterator& right) { return left.index_ == right.index_; }
 
    private:
-    void pass() { if (index_ == skip_) ++index_; }
+    void pass() {
+      if (index_ == skip_) ++index_;
+    }
     int base_, index_, skip_;
   };
   struct Others {
@@ -80,7 +85,9 @@ class Remote {
   Remote(const detail::Strided<T, N>& strided, int rank) : s_(strided), rank_(rank) {}
   int rank() const { return rank_; }
   Remote rows(std::int64_t first, std::int64_t count) const { return {s_.slice("rows", 0, first, count, 1), rank_}; }
-  Remote view(const detail::Extents<N>& offset, const detail::Extents<N>& extent) const { return {s_.window(offset, extent), rank_}; }
+  Remote view(const detail::Extents<N>& offset, const detail::Extents<N>& extent) const {
+    return {s_.window(offset, extent), rank_};
+  }
   Remote slice(int dimension, std::int64_t first, std::int64_t count, std::int64_t step = 1) const {
     return {s_.slice("slice", dimension, first, count, step), rank_};
   }
@@ -175,7 +182,9 @@ class Window {
     return {window_, mine_, detail::Extents<static_cast<int>(sizeof...(I))>{static_cast<std::int64_t>(extent)...}};
   }
   template <SignalValue T>
-  Signals<T> signals() const { return {window_, mine_}; }
+  Signals<T> signals() const {
+    return {window_, mine_};
+  }
 
  private:
   const detail::WindowTable* window_;

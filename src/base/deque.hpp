@@ -90,8 +90,8 @@ class WorkDeque {
     return item;
   }
 
-  // A hint: how many items there are, and which is the oldest (its index grows with every item that is handed out at the
-  // top).
+  // A hint: how many items there are, and which is the oldest (its index grows with every item that is handed out at
+  // the top).
   struct Glance {
     std::int64_t oldest = 0;
     std::int64_t count = 0;

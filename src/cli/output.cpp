@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -66,7 +67,7 @@ std::string duration_text(std::chrono::nanoseconds time) {
 
 std::string rate_text(double per_second) {
   if (per_second < 999.5) return fmt::format("{:.3g}", per_second);
-  return grouped(static_cast<std::uint64_t>(per_second + 0.5));
+  return grouped(static_cast<std::uint64_t>(std::llround(per_second)));
 }
 
 void Table::column(std::string title, Align align) { columns_.push_back({std::move(title), align}); }

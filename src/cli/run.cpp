@@ -103,6 +103,7 @@ RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace
 
 /// The error's whole report; one that is told in a line stands in one.
 void report_failure(const RunResult& result) {
+  if (!result.error) return;
   const Error& error = *result.error;
   const bool has_more =
       error.rank() >= 0 || !error.task().empty() || !error.waits().empty() || !error.attached().empty();

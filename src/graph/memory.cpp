@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/memory.hpp"
 
-#include <heddle/error.hpp>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <heddle/error.hpp>
 #include <string>
 
 namespace heddle::graph {
@@ -15,8 +14,8 @@ namespace heddle::graph {
 namespace {
 
 [[noreturn]] void refuse(const char* what, std::uint64_t bytes) {
-  throw Error(Code::invalid_argument,
-              std::string("no memory for ") + what + ": " + std::to_string(bytes) + " bytes (" + std::strerror(errno) + ")")
+  throw Error(Code::invalid_argument, std::string("no memory for ") + what + ": " + std::to_string(bytes) + " bytes (" +
+                                          std::strerror(errno) + ")")
       .with_hint("configure smaller rings or fewer ranks");
 }
 

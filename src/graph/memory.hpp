@@ -15,7 +15,8 @@ class LazyMemory {
  public:
   LazyMemory() = default;
   LazyMemory(std::size_t bytes, const char* what);
-  LazyMemory(LazyMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  LazyMemory(LazyMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   LazyMemory& operator=(LazyMemory&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);

@@ -4,11 +4,10 @@
 // (the fiber of the rank's program); workers meet it only through slots.
 #pragma once
 
-#include <heddle/graph.hpp>
-#include <heddle/session.hpp>
-
 #include <cstdint>
 #include <cstring>
+#include <heddle/graph.hpp>
+#include <heddle/session.hpp>
 #include <memory>
 #include <new>
 #include <string>
@@ -49,7 +48,8 @@ class OrchestratorHost : public ReadySink<E> {
   // Records the failure of this rank and cancels it.
   virtual void fail(Error error) = 0;
   virtual const heddle::detail::WindowTable* find_window(std::string_view name) = 0;
-  virtual const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes, const Location& location) = 0;
+  virtual const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes,
+                                                          const Location& location) = 0;
   virtual bool in_own_window(const void* data) const = 0;
 
  protected:
@@ -59,10 +59,12 @@ class OrchestratorHost : public ReadySink<E> {
 template <base::Environment E>
 class OrchestratorCore final : public heddle::detail::OrchestratorServices {
  public:
-  OrchestratorCore(OrchestratorHost<E>& host, const SessionConfig& config) : host_(host), checked_(config.checked), map_(config.region_entries) {
+  OrchestratorCore(OrchestratorHost<E>& host, const SessionConfig& config)
+      : host_(host), checked_(config.checked), map_(config.region_entries) {
     for (std::uint32_t i = 0; i < ring_count; ++i) {
       rings_[i] = std::make_unique<Ring<E>>(config.ring, i);
-      seen_[i] = LazyMemory(std::bit_ceil(std::uint64_t{config.ring.task_window}) * sizeof(std::uint32_t), "the task window");
+      seen_[i] =
+          LazyMemory(std::bit_ceil(std::uint64_t{config.ring.task_window}) * sizeof(std::uint32_t), "the task window");
     }
     producers_.reserve(64);
   }
@@ -136,11 +138,14 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   std::uint64_t begin_scope(bool manual, const Location& location) override {
     if (scopes_.depth() > Scopes::deepest) {
       throw Error(Code::invalid_argument, "scope: " + std::to_string(Scopes::deepest) + " nested scopes are the limit")
-          .at_rank(rank).at_location(location);
+          .at_rank(rank)
+          .at_location(location);
     }
     if (!manual && scopes_.innermost().manual)
-      throw Error(Code::invalid_argument, "scope: an automatic scope inside a manual one would miss the tasks that infer nothing")
-          .at_rank(rank).at_location(location);
+      throw Error(Code::invalid_argument,
+                  "scope: an automatic scope inside a manual one would miss the tasks that infer nothing")
+          .at_rank(rank)
+          .at_location(location);
     return scopes_.open(manual, location);
   }
 
@@ -153,6 +158,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   bool settle(const heddle::detail::ArgRecord& element, const Location& location) override {
     if (stopped()) {
       stuck_.incomplete = true;  // what the program does next may depend on the value
+      if (++refused_ > refused_most) throw base::Cancelled{};  // a program that polls the element
       return false;
     }
     check_owner(element.owner, "read, write");
@@ -172,7 +178,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   }
 
   const heddle::detail::WindowTable* window(std::string_view name) override { return host_.find_window(name); }
-  const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes, const Location& location) override {
+  const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes,
+                                                  const Location& location) override {
     return host_.alloc_window(name, bytes, location);
   }
   void fail(std::string message, const Location& location) override {
@@ -191,7 +198,9 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t edges() const { return edges_; }
   std::uint64_t conservative_overlaps() const { return map_.overlap_statistics().conservative; }
-  const Slot<E>* find(TaskRef ref) const { return ref == 0 ? nullptr : &rings_[Ring<E>::ring_of(ref)]->slot(Ring<E>::serial_of(ref)); }
+  const Slot<E>* find(TaskRef ref) const {
+    return ref == 0 ? nullptr : &rings_[Ring<E>::ring_of(ref)]->slot(Ring<E>::serial_of(ref));
+  }
   const Ring<E>& ring(std::uint32_t index) const { return *rings_[index]; }
   const Scopes& scopes() const { return scopes_; }
   std::uint32_t region_entries() const { return map_.capacity(); }
@@ -243,7 +252,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     producers_.push_back({slot, ref, wait, retain});
   }
 
-  // Producers that retired while the orchestrator waited for room: their slots may be given out anew, to this very task.
+  // Producers that retired while the orchestrator waited for room: their slots may be given out anew, to this very
+  // task.
   void drop_retired() {
     std::erase_if(producers_, [this](const Producer& producer) {
       return Ring<E>::serial_of(producer.ref) < rings_[Ring<E>::ring_of(producer.ref)]->tail();
@@ -263,7 +273,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
 
   void check_owner(const heddle::detail::Owner& owner, const char* what) const {
     if (owner.task != 0 && !is_current(owner.task))
-      throw Error(Code::invalid_argument, std::string(what) + ": the tensor's scope has ended; its memory is no longer its own")
+      throw Error(Code::invalid_argument,
+                  std::string(what) + ": the tensor's scope has ended; its memory is no longer its own")
           .with_hint("submit what uses a runtime-allocated tensor before its scope ends");
   }
 
@@ -271,10 +282,13 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     return Region::from_view(arg.data, arg.rank, arg.shape, arg.stride, arg.element_bytes);
   }
   static bool inferred(const heddle::detail::ArgRecord& arg) {
-    return arg.tag == heddle::detail::Tag::in || arg.tag == heddle::detail::Tag::out || arg.tag == heddle::detail::Tag::inout;
+    return arg.tag == heddle::detail::Tag::in || arg.tag == heddle::detail::Tag::out ||
+           arg.tag == heddle::detail::Tag::inout;
   }
 
-  static std::uint64_t round_up(std::uint64_t bytes) { return (bytes + heap_alignment - 1) / heap_alignment * heap_alignment; }
+  static std::uint64_t round_up(std::uint64_t bytes) {
+    return (bytes + heap_alignment - 1) / heap_alignment * heap_alignment;
+  }
 
   // What a task keeps in its ring's heap besides tensors: what does not fit into its slot.
   static std::uint64_t extra_bytes(const heddle::detail::TaskRequest& request) {
@@ -295,9 +309,11 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
 
   void record(const heddle::detail::TaskRequest& request, TaskRef ref) {
     for (const auto& arg : request.args)
-      if (inferred(arg)) map_.record(region_of(arg), arg.tag == heddle::detail::Tag::in ? Access::read : Access::write, ref, live());
+      if (inferred(arg))
+        map_.record(region_of(arg), arg.tag == heddle::detail::Tag::in ? Access::read : Access::write, ref, live());
     if (request.predicate != nullptr)
-      map_.record(Region::contiguous(request.predicate->element, request.predicate->element_bytes), Access::read, ref, live());
+      map_.record(Region::contiguous(request.predicate->element, request.predicate->element_bytes), Access::read, ref,
+                  live());
   }
 
   void validate(const heddle::detail::TaskRequest& request) const;
@@ -311,7 +327,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   void wait_for_task(Slot<E>& slot, const OrchestratorWait& wait);
   void wait_for_readers(Slot<E>& slot, const OrchestratorWait& wait);
 
-  void deadlock(Ring<E>& ring, Resource resource, const RingRequest& need, const heddle::detail::TaskRequest& request, bool exceeds);
+  void deadlock(Ring<E>& ring, Resource resource, const RingRequest& need, const heddle::detail::TaskRequest& request,
+                bool exceeds);
   heddle::detail::Placement place_nothing(heddle::detail::TaskRequest& request);
   void report_sizing();
 

@@ -19,13 +19,16 @@ bool OrchestratorCore<E>::make_map_room(const heddle::detail::TaskRequest& reque
     if (stopped()) return false;
     TaskRef holder = 0;
     map_.for_each_holder(live(), [&](const Region&, Access, TaskRef ref) { holder = ref; });
-    if (holder != 0) wait_for_task(*const_cast<Slot<E>*>(find(holder)), {OrchestratorWait::What::region_map, Resource::none, 0, holder, request.name.text, request.name.location});
+    if (holder != 0)
+      wait_for_task(*const_cast<Slot<E>*>(find(holder)), {OrchestratorWait::What::region_map, Resource::none, 0, holder,
+                                                          request.name.text, request.name.location});
   }
   return true;
 }
 
 template <base::Environment E>
-bool OrchestratorCore<E>::make_room(Ring<E>& ring, const RingRequest& need, const heddle::detail::TaskRequest& request) {
+bool OrchestratorCore<E>::make_room(Ring<E>& ring, const RingRequest& need,
+                                    const heddle::detail::TaskRequest& request) {
   while (ring.lacking(need) != Resource::none) {
     if (ring.advance()) continue;
     if (stopped()) return false;
@@ -86,7 +89,8 @@ void OrchestratorCore<E>::wait_for_readers(Slot<E>& slot, const OrchestratorWait
 }
 
 template <base::Environment E>
-void OrchestratorCore<E>::deadlock(Ring<E>& ring, Resource resource, const RingRequest& need, const heddle::detail::TaskRequest& request, bool exceeds) {
+void OrchestratorCore<E>::deadlock(Ring<E>& ring, Resource resource, const RingRequest& need,
+                                   const heddle::detail::TaskRequest& request, bool exceeds) {
   const ScopeFrame* holder = scopes_.holder(ring.index());
   stuck_ = {};
   stuck_.resource = resource;

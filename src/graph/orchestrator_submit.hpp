@@ -13,15 +13,20 @@ void OrchestratorCore<E>::validate(const heddle::detail::TaskRequest& request) c
     throw Error(code, std::move(message)).at_rank(rank).at_task(request.name.text, -1, request.name.location);
   };
   if (request.blocks < 1 || request.blocks > blocks_most)
-    refuse(Code::invalid_argument, "spmd: " + std::to_string(request.blocks) + " blocks; allowed are 1 to " + std::to_string(blocks_most));
+    refuse(Code::invalid_argument,
+           "spmd: " + std::to_string(request.blocks) + " blocks; allowed are 1 to " + std::to_string(blocks_most));
   if (request.sync_start && request.blocks > width)
-    refuse(Code::sync_start_too_wide, "sync_start: " + std::to_string(request.blocks) + " blocks can never be placed together; the device is " + std::to_string(width) + " wide");
+    refuse(Code::sync_start_too_wide, "sync_start: " + std::to_string(request.blocks) +
+                                          " blocks can never be placed together; the device is " +
+                                          std::to_string(width) + " wide");
   for (std::size_t i = 0; i < request.args.size(); ++i) {
     const auto& arg = request.args[i];
     if (arg.owner.task != 0 && !is_current(arg.owner.task))
-      refuse(Code::invalid_argument, "argument " + std::to_string(i) + ": the tensor's scope has ended; its memory is no longer its own");
+      refuse(Code::invalid_argument,
+             "argument " + std::to_string(i) + ": the tensor's scope has ended; its memory is no longer its own");
     const bool empty = std::any_of(arg.shape, arg.shape + arg.rank, [](std::int64_t extent) { return extent == 0; });
-    if (arg.data == nullptr && !empty && arg.tag != heddle::detail::Tag::scratch && arg.tag != heddle::detail::Tag::fresh)
+    if (arg.data == nullptr && !empty && arg.tag != heddle::detail::Tag::scratch &&
+        arg.tag != heddle::detail::Tag::fresh)
       refuse(Code::invalid_argument, "argument " + std::to_string(i) + ": the tensor has no memory");
   }
   for (const auto& list : request.after) {
@@ -32,7 +37,9 @@ void OrchestratorCore<E>::validate(const heddle::detail::TaskRequest& request) c
   }
   if (request.predicate != nullptr) check_owner(request.predicate->owner, "when");
   for (const auto& condition : request.conditions)
-    if (condition.signal.rank != rank) refuse(Code::invalid_argument, "completes_when: the signal belongs to rank " + std::to_string(condition.signal.rank) + ", not to this one");
+    if (condition.signal.rank != rank)
+      refuse(Code::invalid_argument, "completes_when: the signal belongs to rank " +
+                                         std::to_string(condition.signal.rank) + ", not to this one");
 }
 
 // Finds the producers and sums up what the task takes from its ring. Changes nothing that is recorded.
@@ -43,7 +50,8 @@ RingRequest OrchestratorCore<E>::infer(const heddle::detail::TaskRequest& reques
   for (const auto& list : request.after)
     for (const auto& handle : list) add_producer(handle.task, true, false);
   for (const auto& arg : request.args) {
-    if (arg.owner.task != 0) add_producer(arg.owner.task, !scope.manual && arg.tag != heddle::detail::Tag::no_dep, true);
+    if (arg.owner.task != 0)
+      add_producer(arg.owner.task, !scope.manual && arg.tag != heddle::detail::Tag::no_dep, true);
     if (arg.tag == heddle::detail::Tag::scratch || arg.tag == heddle::detail::Tag::fresh)
       need.heap_bytes += round_up(arg.bytes);
     else if (!scope.manual && inferred(arg))
@@ -87,7 +95,8 @@ void OrchestratorCore<E>::fill(Slot<E>& slot, heddle::detail::TaskRequest& reque
     producer.slot->pins.fetch_add(1, std::memory_order_relaxed);  // relaxed: only its own orchestrator retires it
   }
   for (const auto& arg : request.args)
-    if (arg.tag != heddle::detail::Tag::in && arg.data != nullptr && host_.in_own_window(arg.data)) slot.flags |= slot_writes_window;
+    if (arg.tag != heddle::detail::Tag::in && arg.data != nullptr && host_.in_own_window(arg.data))
+      slot.flags |= slot_writes_window;
   if (need.heap_bytes > 0) place_memory(slot, request);
 }
 
@@ -120,6 +129,5 @@ void OrchestratorCore<E>::place_memory(Slot<E>& slot, heddle::detail::TaskReques
     slot.closure = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(next) + align - 1) / align * align);
   }
 }
-
 
 }  // namespace heddle::graph

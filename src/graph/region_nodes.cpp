@@ -66,7 +66,7 @@ std::uint32_t& RegionNodes::twin_slot(const Region& region) const {
 
 NodeIndex RegionNodes::find_strided(const Region& region) const {
   NodeIndex index = twin_slot(region);
-  while (index != no_node && !(nodes_[index].base == region.base && shapes_[index] == region))
+  while (index != no_node && (nodes_[index].base != region.base || shapes_[index] != region))
     index = nodes_[index].twin_next;
   return index;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ring: the slots, the heap and the edges of the tasks of one scope depth, each bounded, handed out together and given
-// back in order. Only the rank's orchestrator touches the cursors; workers touch slots.
+// A ring: the slots, the heap and the edges of the tasks of one scope depth, each bounded, handed out together and
+// given back in order. Only the rank's orchestrator touches the cursors; workers touch slots.
 //
 //   tail            open_from        head
 //    | may retire ...| held by an open scope |
@@ -11,11 +11,10 @@
 // can never be met while the orchestrator waits: that is a deadlock, known at once.
 #pragma once
 
-#include <heddle/session.hpp>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <heddle/session.hpp>
 #include <new>
 
 #include "graph/memory.hpp"
@@ -162,10 +161,15 @@ class Ring {
     std::uint64_t heap_end = 0;
   };
   Mark& mark(std::uint64_t serial) const { return reinterpret_cast<Mark*>(mark_memory_.data())[serial & slot_mask_]; }
-  std::uint64_t heap_start(std::uint64_t serial) const { return serial <= tail_ ? heap_tail_ : mark(serial - 1).heap_end; }
-  std::uint64_t edge_start(std::uint64_t serial) const { return serial <= tail_ ? edge_tail_ : mark(serial - 1).edge_end; }
+  std::uint64_t heap_start(std::uint64_t serial) const {
+    return serial <= tail_ ? heap_tail_ : mark(serial - 1).heap_end;
+  }
+  std::uint64_t edge_start(std::uint64_t serial) const {
+    return serial <= tail_ ? edge_tail_ : mark(serial - 1).edge_end;
+  }
 
-  Resource lacking_with(const RingRequest& request, std::uint64_t tail, std::uint64_t heap_tail, std::uint64_t edge_tail) const {
+  Resource lacking_with(const RingRequest& request, std::uint64_t tail, std::uint64_t heap_tail,
+                        std::uint64_t edge_tail) const {
     if (head_ - tail >= config_.task_window) return Resource::task_window;
     if (heap_head_ - heap_tail + request.heap_bytes > config_.heap_bytes) return Resource::heap;
     return edge_head_ - edge_tail + request.edges > config_.dep_pool ? Resource::dep_pool : Resource::none;

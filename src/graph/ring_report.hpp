@@ -3,10 +3,9 @@
 // Words for a ring or an inference table that can never have the room that a submit asks for.
 #pragma once
 
+#include <cstdint>
 #include <heddle/error.hpp>
 #include <heddle/session.hpp>
-
-#include <cstdint>
 
 namespace heddle::graph {
 
@@ -23,9 +22,9 @@ struct StuckRing {
   Resource resource = Resource::none;
   std::uint32_t ring = 0;
   RingRequest request;
-  bool exceeds = false;    // the one request is larger than the ring
-  bool one_scope = true;   // a single open scope holds what is held
-  bool incomplete = false; // the program read a value that it could not have: the sizes are lower bounds
+  bool exceeds = false;     // the one request is larger than the ring
+  bool one_scope = true;    // a single open scope holds what is held
+  bool incomplete = false;  // the program read a value that it could not have: the sizes are lower bounds
   std::uint64_t held_tasks = 0;
   std::uint64_t held_heap = 0;
   std::uint64_t held_edges = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <heddle/error.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <heddle/error.hpp>
 
 namespace heddle::graph {
 
@@ -72,8 +71,9 @@ class Scopes {
   }
   // Open scopes that have tasks in a ring.
   std::size_t holders(std::uint32_t ring) const {
-    return static_cast<std::size_t>(std::count_if(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(depth_),
-                                                  [&](const ScopeFrame& frame) { return frame.ring == ring && frame.first != 0; }));
+    return static_cast<std::size_t>(
+        std::count_if(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(depth_),
+                      [&](const ScopeFrame& frame) { return frame.ring == ring && frame.first != 0; }));
   }
 
  private:

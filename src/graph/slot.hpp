@@ -10,10 +10,9 @@
 // retired     orchestrator, in ring order: complete, no pins, and its scope has ended
 #pragma once
 
-#include <heddle/graph.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <heddle/graph.hpp>
 
 #include "base/environment.hpp"
 #include "base/work.hpp"
@@ -32,7 +31,7 @@ template <base::Environment E>
 struct Edge {
   typename E::template Plain<Edge*> next{};  // in the producer's list; published with it
   Slot<E>* consumer = nullptr;
-  Slot<E>* retained = nullptr;   // whose memory the consumer uses: unpinned when the consumer completes
+  Slot<E>* retained = nullptr;  // whose memory the consumer uses: unpinned when the consumer completes
 };
 
 enum SlotFlag : std::uint32_t {
@@ -41,7 +40,7 @@ enum SlotFlag : std::uint32_t {
   slot_owns_memory = 4U,    // others may pin it
   slot_writes_window = 8U,  // its completion may satisfy waits of its own rank
   slot_poison = 16U,
-  slot_retains = 32U,       // some of its edges pin memory
+  slot_retains = 32U,  // some of its edges pin memory
 };
 
 template <base::Environment E>
@@ -55,7 +54,7 @@ struct alignas(64) Slot : base::Work {
   typename E::template Atomic<Edge<E>*> fanout{nullptr};  // consumers; closed() once complete
   typename E::template Atomic<std::uint32_t> fan_in{0};   // producers left, and the orchestrator's guard
   typename E::template Atomic<std::uint32_t> blocks_left{0};
-  typename E::template Atomic<std::uint32_t> pins{0};     // live tasks that use this task's memory (+ waiting_pin)
+  typename E::template Atomic<std::uint32_t> pins{0};  // live tasks that use this task's memory (+ waiting_pin)
   typename E::template Plain<std::uint32_t> next_block{};
   std::uint32_t block_count = 1;
   std::uint32_t flags = 0;
@@ -76,9 +75,9 @@ struct alignas(64) Slot : base::Work {
   // Third line: only some tasks.
   heddle::detail::PredicateRecord* predicate = nullptr;
   std::byte* conditions = nullptr;  // condition_count times deferred_condition_bytes
-  std::byte* memory = nullptr;  // runtime-allocated outputs and scratch
+  std::byte* memory = nullptr;      // runtime-allocated outputs and scratch
   std::uint64_t memory_bytes = 0;
-  Edge<E>* edges = nullptr;     // the ring's edge pool
+  Edge<E>* edges = nullptr;  // the ring's edge pool
   std::uint64_t edge_mask = 0;
 
   alignas(64) std::byte inline_closure[inline_closure_bytes];
@@ -86,7 +85,9 @@ struct alignas(64) Slot : base::Work {
   static Edge<E>* closed() { return reinterpret_cast<Edge<E>*>(std::uintptr_t{1}); }
 
   // acquire: partner is the exchange in complete(); who sees it closed sees all that the task did.
-  bool complete() const { return fanout.load(E::order("slot_complete_acquire", std::memory_order_acquire)) == closed(); }
+  bool complete() const {
+    return fanout.load(E::order("slot_complete_acquire", std::memory_order_acquire)) == closed();
+  }
 
   Edge<E>& edge(std::uint32_t i) { return edges[(first_edge + i) & edge_mask]; }
 };

@@ -3,10 +3,9 @@
 // What the host does for a running block.
 #pragma once
 
-#include <heddle/block.hpp>
-
 #include <cstdint>
 #include <cstring>
+#include <heddle/block.hpp>
 #include <string>
 #include <utility>
 
@@ -31,8 +30,9 @@ class HostBlock final : public heddle::detail::BlockServices {
     Worker<E>& worker = *Pool<E>::current();
     auto& counts = engine_.counts(worker.index);
     counts.running_block.store(index_, std::memory_order_relaxed);  // relaxed: a report's matter
-    counts.running.store(&slot_, std::memory_order_relaxed);
-    // The clock is what costs: a block starts when its worker's last one ended, unless the worker looked for work since.
+    counts.running.store(&slot_, std::memory_order_release);  // release: partner is in Monitor, which reads the slot
+    // The clock is what costs: a block starts when its worker's last one ended, unless the worker looked for work
+    // since.
     if (std::exchange(worker.idled, false) && engine_.traces().on()) counts.last_ticks = engine_.traces().now();
     start_ = counts.last_ticks;
   }
@@ -45,8 +45,9 @@ class HostBlock final : public heddle::detail::BlockServices {
   void put(int peer, const heddle::detail::CopyPlan& plan) override {
     Rank<E>& target = checked(peer, "put");
     transfer(base::Event::put, peer, plan);
+    // seq_cst: the copy before the look for waiters; partner is the registration in WaitTable::enter().
+    E::fence(std::memory_order_seq_cst);
     if (target.waits().parked() == 0) return;
-    E::fence(std::memory_order_seq_cst);  // the copy before the look for waiters
     const auto* begin = plan.to;
     std::ptrdiff_t extent = static_cast<std::ptrdiff_t>(plan.element_bytes);
     for (int d = 0; d < plan.rank; ++d) extent += (plan.shape[d] - 1) * plan.to_stride[d];
@@ -66,19 +67,22 @@ class HostBlock final : public heddle::detail::BlockServices {
     const std::uint32_t worker = Pool<E>::current()->index;
     engine_.counts(worker).add(WorkerCounts<E>::notifies, 1);
     if (auto& traces = engine_.traces(); traces.on()) {
-      traces.write(worker, base::Event::notify, from, traces.now(), base::subject_of(signal.cell), static_cast<std::uint32_t>(value),
-                   static_cast<std::uint32_t>(slot_.ref), rank_.index(), signal.wide ? base::event_wide : std::uint8_t{0});
+      traces.write(worker, base::Event::notify, from, traces.now(), base::subject_of(signal.cell),
+                   static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(slot_.ref), rank_.index(),
+                   signal.wide ? base::event_wide : std::uint8_t{0});
     }
   }
 
   void wait(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) override {
     if (signal.rank != rank_.index())
-      throw Error(Code::kernel_failed, "wait: the cell belongs to rank " + std::to_string(signal.rank) + "; a block waits on its own rank's cells");
+      throw Error(Code::kernel_failed, "wait: the cell belongs to rank " + std::to_string(signal.rank) +
+                                           "; a block waits on its own rank's cells");
     const std::uint64_t from = engine_.traces().on() ? engine_.traces().now() : 0;
     if (!spin(signal, compare, value)) park(signal, compare, value);
     if (auto& traces = engine_.traces(); traces.on())
-      traces.write(Pool<E>::current()->index, base::Event::wait, from, traces.now(), base::subject_of(signal.cell), static_cast<std::uint32_t>(index_),
-                   static_cast<std::uint32_t>(slot_.ref), rank_.index(), signal.wide ? base::event_wide : std::uint8_t{0});
+      traces.write(Pool<E>::current()->index, base::Event::wait, from, traces.now(), base::subject_of(signal.cell),
+                   static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(slot_.ref), rank_.index(),
+                   signal.wide ? base::event_wide : std::uint8_t{0});
   }
   bool test(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) override {
     if (rank_.cancelled()) throw base::Cancelled{};
@@ -94,8 +98,8 @@ class HostBlock final : public heddle::detail::BlockServices {
   void load(void* value, const void* cell, std::size_t bytes) override { std::memcpy(value, cell, bytes); }
   void store(void* cell, const void* value, std::size_t bytes) override {
     std::memcpy(cell, value, bytes);
+    E::fence(std::memory_order_seq_cst);  // as in put()
     if (rank_.waits().parked() == 0) return;
-    E::fence(std::memory_order_seq_cst);
     const auto* begin = static_cast<const std::byte*>(cell);
     rank_.waits().rescan(begin, begin + bytes, waker());
   }
@@ -111,7 +115,8 @@ class HostBlock final : public heddle::detail::BlockServices {
   }
   Rank<E>& checked(int peer, const char* what) {
     if (peer < 0 || peer >= engine_.ranks())
-      throw Error(Code::kernel_failed, std::string(what) + ": there is no rank " + std::to_string(peer) + "; the session has " + std::to_string(engine_.ranks()));
+      throw Error(Code::kernel_failed, std::string(what) + ": there is no rank " + std::to_string(peer) +
+                                           "; the session has " + std::to_string(engine_.ranks()));
     return engine_.rank(peer);
   }
 
@@ -124,7 +129,8 @@ class HostBlock final : public heddle::detail::BlockServices {
     counts.add(WorkerCounts<E>::puts, 1);
     counts.add(WorkerCounts<E>::put_bytes, bytes);
     if (traces.on())
-      traces.write(worker, kind, from, traces.now(), bytes, static_cast<std::uint32_t>(peer), static_cast<std::uint32_t>(slot_.ref), rank_.index());
+      traces.write(worker, kind, from, traces.now(), bytes, static_cast<std::uint32_t>(peer),
+                   static_cast<std::uint32_t>(slot_.ref), rank_.index());
   }
 
   // A short look, as long as nothing else is queued here: a peer that runs on another core may be about to notify.
@@ -141,8 +147,9 @@ class HostBlock final : public heddle::detail::BlockServices {
   void park(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) {
     LoopFiber<E>* with = engine_.may_park() ? engine_.pool().spare() : nullptr;
     if (with == nullptr)
-      throw Error(Code::queue_overflow, "no stack for one more parked wait; waiting_blocks = " + std::to_string(engine_.config().waiting_blocks) +
-                                             " and the system's vm.max_map_count limit them");
+      throw Error(Code::queue_overflow, "no stack for one more parked wait; waiting_blocks = " +
+                                            std::to_string(engine_.config().waiting_blocks) +
+                                            " and the system's vm.max_map_count limit them");
     window::WaitNode node;
     node.signal = signal;
     node.compare = compare;
@@ -173,9 +180,10 @@ class HostBlock final : public heddle::detail::BlockServices {
     if (!traces.on()) return;
     const std::uint64_t now = traces.now();
     counts.last_ticks = now;
-    const auto flags = static_cast<std::uint8_t>((parks ? base::event_parked : 0) | (resumed_ ? base::event_resumed : 0));
-    traces.write(worker, base::Event::block, start_, now, base::subject_of(slot_.name), static_cast<std::uint32_t>(index_),
-                 static_cast<std::uint32_t>(slot_.ref), rank_.index(), flags);
+    const auto flags =
+        static_cast<std::uint8_t>((parks ? base::event_parked : 0) | (resumed_ ? base::event_resumed : 0));
+    traces.write(worker, base::Event::block, start_, now, base::subject_of(slot_.name),
+                 static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(slot_.ref), rank_.index(), flags);
   }
 
   Engine<E>& engine_;

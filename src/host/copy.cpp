@@ -24,7 +24,8 @@ Run contiguous_run(const heddle::detail::CopyPlan& plan) {
   return run;
 }
 
-void copy_outer(const heddle::detail::CopyPlan& plan, int dimension, const Run& run, std::byte* to, const std::byte* from) {
+void copy_outer(const heddle::detail::CopyPlan& plan, int dimension, const Run& run, std::byte* to,
+                const std::byte* from) {
   if (dimension == run.outer) {
     std::memmove(to, from, static_cast<std::size_t>(run.bytes));
     return;

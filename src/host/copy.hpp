@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <heddle/block.hpp>
-
 #include <cstdint>
+#include <heddle/block.hpp>
 
 namespace heddle::host {
 

@@ -4,12 +4,11 @@
 // includes host/engine_impl.hpp.
 #pragma once
 
-#include <heddle/program.hpp>
-#include <heddle/session.hpp>
-
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <heddle/program.hpp>
+#include <heddle/session.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,7 +35,8 @@ struct alignas(64) WorkerCounts {
 
   void add(Which which, std::uint64_t count) {
     auto& cell = value[which];
-    cell.store(cell.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);  // relaxed: a count of one writer
+    cell.store(cell.load(std::memory_order_relaxed) + count,
+               std::memory_order_relaxed);  // relaxed: a count of one writer
   }
 };
 
@@ -73,7 +73,8 @@ class Engine final : public QuiescenceListener {
     fence_ = &fence;
     first_error_.reset();
     const std::lock_guard guard(pool_.registry_lock());
-    ranks_left_.store(static_cast<std::uint32_t>(ranks_.size()), std::memory_order_relaxed);  // relaxed: published by the queue
+    ranks_left_.store(static_cast<std::uint32_t>(ranks_.size()),
+                      std::memory_order_relaxed);  // relaxed: published by the queue
     for (auto& rank : ranks_) {
       rank->begin_round(round);
       pool_.inject(rank->start());
@@ -162,7 +163,7 @@ class Engine final : public QuiescenceListener {
   void defer(graph::Slot<E>& slot);
   void condition_met(graph::Slot<E>& slot);
   void complete(graph::Slot<E>& slot, bool tail);
-  Error kernel_error(const graph::Slot<E>& slot, std::int64_t block, std::exception_ptr thrown) const;
+  Error kernel_error(const graph::Slot<E>& slot, std::int64_t block, const std::exception_ptr& thrown) const;
 
   std::vector<WaitRecord> collect_waits(Rank<E>& rank);
   WaitRecord describe(const window::WaitNode& node, int rank) const;

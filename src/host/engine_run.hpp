@@ -52,7 +52,8 @@ void Engine<E>::run_block(graph::Slot<E>& slot, std::int64_t index) {
   services.begin();
   try {
     slot.invoke.load()(slot.closure, block);
-  } catch (const base::Cancelled&) {  // the rank has its error already
+  } catch (const base::Cancelled&) {
+    E::mark("kernel_cancelled");  // the rank has its error already
   } catch (...) {
     fail(rank, kernel_error(slot, index, std::current_exception()));
   }
@@ -60,7 +61,7 @@ void Engine<E>::run_block(graph::Slot<E>& slot, std::int64_t index) {
 }
 
 template <base::Environment E>
-Error Engine<E>::kernel_error(const graph::Slot<E>& slot, std::int64_t block, std::exception_ptr thrown) const {
+Error Engine<E>::kernel_error(const graph::Slot<E>& slot, std::int64_t block, const std::exception_ptr& thrown) const {
   const auto failed = [&](std::string message) {
     return Error(Code::kernel_failed, std::move(message)).at_task(slot.name, block, slot.location);
   };
@@ -119,7 +120,8 @@ template <base::Environment E>
 void Engine<E>::complete(graph::Slot<E>& slot, bool tail) {
   auto& rank = *static_cast<Rank<E>*>(slot.rank);
   // Before the slot closes: a round whose last task has closed may be over and gone.
-  if ((slot.flags & graph::slot_writes_window) != 0) rank.waits().rescan([this](window::WaitNode& node) { wake(node); });
+  if ((slot.flags & graph::slot_writes_window) != 0)
+    rank.waits().rescan([this](window::WaitNode& node) { wake(node); });
   graph::complete(
       slot, [&](graph::Slot<E>& consumer) { ready(consumer, tail); },
       [&](graph::Slot<E>& unpinned) {

@@ -32,7 +32,9 @@ void Engine<E>::quiescent() {
   if (any_failed) {
     // The first error stands; whoever still waits did so for the ranks that failed.
     std::vector<WaitRecord> victims = std::move(waits);
-    note(Error(Code::signal_deadlock, "other ranks wait for what the failed ones did not do").in_round(round_).with_waits(std::move(victims)));
+    note(Error(Code::signal_deadlock, "other ranks wait for what the failed ones did not do")
+             .in_round(round_)
+             .with_waits(std::move(victims)));
   } else {
     note(judge(std::move(waits)).in_round(round_));
   }
@@ -52,10 +54,12 @@ Error Engine<E>::judge(std::vector<WaitRecord> waits) {
     return resource_error(*rank, wait).with_waits(std::move(waits));
   }
   if (waits.empty())
-    return Error(Code::no_progress, "nothing can make progress, and no wait explains it").with_hint("this is a fault of the runtime: please report it");
+    return Error(Code::no_progress, "nothing can make progress, and no wait explains it")
+        .with_hint("this is a fault of the runtime: please report it");
   const std::size_t count = waits.size();
   const WaitRecord first = waits.front();
-  Error error(Code::signal_deadlock, std::to_string(count) + (count == 1 ? " wait" : " waits") + " can never be satisfied: " + first.text());
+  Error error(Code::signal_deadlock,
+              std::to_string(count) + (count == 1 ? " wait" : " waits") + " can never be satisfied: " + first.text());
   error.at_rank(first.rank).at_task(first.task, first.block, first.location);
   return error.with_waits(std::move(waits));
 }
@@ -93,7 +97,8 @@ Error Engine<E>::resource_error(Rank<E>& rank, const graph::OrchestratorWait& wa
     }
   }
   std::string message = what + " is held by tasks that wait for what the orchestrator has yet to submit";
-  if (holder != nullptr) message += "; one of them is " + std::string(holder->name) + " (" + holder->location.text() + ")";
+  if (holder != nullptr)
+    message += "; one of them is " + std::string(holder->name) + " (" + holder->location.text() + ")";
   return Error(code, message + "; a larger " + larger + " lets the orchestrator go on")
       .at_rank(rank.index())
       .at_task(wait.for_task, -1, wait.location);
@@ -107,7 +112,8 @@ std::vector<WaitRecord> Engine<E>::collect_waits(Rank<E>& rank) {
     return std::tie(left.task, left.block, left.cell) < std::tie(right.task, right.block, right.cell);
   });
   using What = graph::OrchestratorWait::What;
-  if (const What what = rank.core().waiting().what; what == What::ring || what == What::region_map || what == What::tensor)
+  if (const What what = rank.core().waiting().what;
+      what == What::ring || what == What::region_map || what == What::tensor)
     waits.push_back(describe(rank));
   return waits;
 }
@@ -122,7 +128,8 @@ WaitRecord Engine<E>::describe(const window::WaitNode& node, int rank) const {
   record.block = node.block;
   record.location = slot.location;
   record.window = node.signal.window->name;
-  const auto offset = static_cast<const std::byte*>(node.signal.cell) - node.signal.window->part[static_cast<std::size_t>(rank)];
+  const auto offset =
+      static_cast<const std::byte*>(node.signal.cell) - node.signal.window->part[static_cast<std::size_t>(rank)];
   record.cell = offset / (node.signal.wide ? 8 : 4);
   record.has = window::load<E>(node.signal);
   record.needs = node.value;
@@ -139,7 +146,8 @@ WaitRecord Engine<E>::describe(Rank<E>& rank) const {
   record.task = "orchestrator";
   record.location = wait.location;
   const graph::Slot<E>* task = rank.core().find(wait.task);
-  record.detail = task == nullptr ? "a task" : "task " + std::string(task->name) + " (" + task->location.text() + ") to complete";
+  record.detail =
+      task == nullptr ? "a task" : "task " + std::string(task->name) + " (" + task->location.text() + ") to complete";
   return record;
 }
 

@@ -14,6 +14,7 @@ std::uint64_t nanoseconds(std::chrono::milliseconds duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
 }
 std::string text(std::chrono::milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
+std::string text(const Timeouts::Duration& duration) { return duration ? text(*duration) : "off"; }
 
 bool elapsed(std::uint64_t since, std::uint64_t now, const Timeouts::Duration& limit) {
   return limit && now - since >= nanoseconds(*limit);
@@ -23,28 +24,38 @@ bool elapsed(std::uint64_t since, std::uint64_t now, const Timeouts::Duration& l
 
 void check_order(const Timeouts& timeouts) {
   const auto refuse = [](const std::string& message) {
-    throw Error(Code::invalid_argument, "timeouts: " + message).with_hint("scheduler < operation < host_fence, and host_fence > scheduler + 1500 ms");
+    throw Error(Code::invalid_argument, "timeouts: " + message)
+        .with_hint("scheduler < operation < host_fence, and host_fence > scheduler + 1500 ms");
   };
   const auto positive = [&](const char* name, const Timeouts::Duration& duration) {
-    if (duration && duration->count() <= 0) refuse(std::string(name) + " is " + text(*duration) + "; it is more than 0 ms, or off");
+    if (duration && duration->count() <= 0)
+      refuse(std::string(name) + " is " + text(*duration) + "; it is more than 0 ms, or off");
   };
   positive("scheduler", timeouts.scheduler);
   positive("operation", timeouts.operation);
   positive("host_fence", timeouts.host_fence);
   positive("tensor_access", timeouts.tensor_access);
   if (timeouts.grace.count() < 0) refuse("grace is negative");
-  const auto in_order = [&](const char* name, const Timeouts::Duration& less, const char* than, const Timeouts::Duration& more) {
-    if (less && more && *less >= *more) refuse(std::string(name) + " (" + text(*less) + ") must be less than " + than + " (" + text(*more) + ")");
+  const auto in_order = [&](const char* name, const Timeouts::Duration& less, const char* than,
+                            const Timeouts::Duration& more) {
+    if (less && more && *less >= *more)
+      refuse(std::string(name) + " (" + text(*less) + ") must be less than " + than + " (" + text(*more) + ")");
   };
   in_order("scheduler", timeouts.scheduler, "operation", timeouts.operation);
   in_order("operation", timeouts.operation, "host_fence", timeouts.host_fence);
   in_order("scheduler", timeouts.scheduler, "host_fence", timeouts.host_fence);
-  if (timeouts.scheduler && timeouts.host_fence && *timeouts.host_fence <= *timeouts.scheduler + std::chrono::milliseconds(1500))
-    refuse("host_fence (" + text(*timeouts.host_fence) + ") must be more than scheduler + 1500 ms (" + text(*timeouts.scheduler + std::chrono::milliseconds(1500)) + ")");
+  if (timeouts.scheduler && timeouts.host_fence &&
+      *timeouts.host_fence <= *timeouts.scheduler + std::chrono::milliseconds(1500))
+    refuse("host_fence (" + text(*timeouts.host_fence) + ") must be more than scheduler + 1500 ms (" +
+           text(*timeouts.scheduler + std::chrono::milliseconds(1500)) + ")");
 }
 
 Monitor::Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested, const std::atomic<bool>& workers_lost)
-    : engine_(engine), cancel_requested_(cancel_requested), workers_lost_(workers_lost), timeouts_(engine.config().timeouts), seen_(engine.pool().size()) {}
+    : engine_(engine),
+      cancel_requested_(cancel_requested),
+      workers_lost_(workers_lost),
+      timeouts_(engine.config().timeouts),
+      seen_(engine.pool().size()) {}
 
 // Short enough for every limit that is set, and for a person who has pressed Ctrl-C.
 std::uint64_t Monitor::interval() const {
@@ -63,32 +74,52 @@ bool Monitor::wait(base::HostEnvironment::Parker& fence) {
     look(now);
     // relaxed: what is lost stays lost.
     if (workers_lost_.load(std::memory_order_relaxed) && !engine_.finished()) {
-      fail_all(Error(Code::core_stalled, "the device's workers were lost to a kernel of another session, which never returned"), now);
+      fail_all(Error(Code::core_stalled,
+                     "the device's workers were lost to a kernel of another session, which never returned"),
+               now);
       return false;
     }
     if (failed_at_ != 0 && !engine_.finished() && overdue(now)) return false;
   }
 }
 
+// The block that was last seen on a worker; nothing when it has ended since, as its slot may then be another task's.
+std::optional<Monitor::Running> Monitor::identify(std::uint32_t worker) const {
+  const Seen& seen = seen_[worker];
+  const Running running{static_cast<Rank<base::HostEnvironment>*>(seen.slot->rank), seen.slot->name,
+                        seen.slot->location};
+  base::HostEnvironment::fence(std::memory_order_acquire);  // the reads above, before the look whether they were good
+  const auto& counts = engine_.counts(worker);
+  // relaxed: see the fence.
+  const bool still = counts.running.load(std::memory_order_relaxed) == seen.slot &&
+                     counts.value[Counts::blocks].load(std::memory_order_relaxed) == seen.blocks_before;
+  return still ? std::optional(running) : std::nullopt;
+}
+
 // Whether something of a cancelled rank has kept running beyond the grace period.
 bool Monitor::overdue(std::uint64_t now) {
   const std::uint64_t grace = nanoseconds(timeouts_.grace);
   bool any_block = false;
-  for (const Seen& seen : seen_) {
+  for (std::uint32_t w = 0; w < seen_.size(); ++w) {
+    const Seen& seen = seen_[w];
     if (seen.slot == nullptr) continue;
     any_block = true;
-    auto& rank = *static_cast<Rank<base::HostEnvironment>*>(seen.slot->rank);
-    if (!rank.cancelled() || now - std::max(failed_at_, seen.since) < grace) continue;
+    const auto running = identify(w);
+    if (!running || !running->rank->cancelled() || now - std::max(failed_at_, seen.since) < grace) continue;
     if (!seen.reported)
-      engine_.fail_from_outside(rank.index(), Error(Code::core_stalled, "the kernel was cancelled and has not returned within " + text(timeouts_.grace))
-                                                  .at_task(seen.slot->name, seen.block, seen.slot->location));
+      engine_.fail_from_outside(
+          running->rank->index(),
+          Error(Code::core_stalled, "the kernel was cancelled and has not returned within " + text(timeouts_.grace))
+              .at_task(running->task, seen.block, running->location));
     return true;
   }
   if (any_block || engine_.pool().all_asleep() || now - std::max(failed_at_, moved_at_) < grace) return false;
   for (int r = 0; r < engine_.ranks(); ++r) {
     auto& rank = engine_.rank(r);
     if (rank.state() != RankState::running || !rank.cancelled()) continue;
-    engine_.fail_from_outside(r, Error(Code::core_stalled, "the rank's program was cancelled and has not returned within " + text(timeouts_.grace)));
+    engine_.fail_from_outside(
+        r, Error(Code::core_stalled,
+                 "the rank's program was cancelled and has not returned within " + text(timeouts_.grace)));
     return true;
   }
   return false;
@@ -115,8 +146,8 @@ void Monitor::fail_all(Error error, std::uint64_t now) {
 void Monitor::look_for_stalled_blocks(std::uint64_t now) {
   for (std::uint32_t w = 0; w < engine_.pool().size(); ++w) {
     auto& counts = engine_.counts(w);
-    // relaxed: the slot lives while its block runs; a stale answer is corrected at the next look.
-    const auto* slot = counts.running.load(std::memory_order_relaxed);
+    // acquire: partner is the release when the block begins. relaxed: a stale answer is corrected at the next look.
+    const auto* slot = counts.running.load(std::memory_order_acquire);
     const std::int64_t block = counts.running_block.load(std::memory_order_relaxed);
     const std::uint64_t blocks = counts.value[Counts::blocks].load(std::memory_order_relaxed);
     Seen& seen = seen_[w];
@@ -125,11 +156,14 @@ void Monitor::look_for_stalled_blocks(std::uint64_t now) {
       continue;
     }
     if (seen.reported || !elapsed(seen.since, now, timeouts_.operation)) continue;
+    const auto running = identify(w);
+    if (!running) continue;
     seen.reported = true;
-    const int rank = static_cast<Rank<base::HostEnvironment>*>(slot->rank)->index();
     if (failed_at_ == 0) failed_at_ = now;
-    engine_.fail_from_outside(rank, Error(Code::core_stalled, "the block has run for more than " + text(*timeouts_.operation) + " without returning")
-                                        .at_task(slot->name, block, slot->location));
+    engine_.fail_from_outside(
+        running->rank->index(),
+        Error(Code::core_stalled, "the block has run for more than " + text(timeouts_.operation) + " without returning")
+            .at_task(running->task, block, running->location));
   }
 }
 
@@ -138,10 +172,14 @@ void Monitor::look_for_scalar_waits(std::uint64_t now) {
   for (int r = 0; r < engine_.ranks(); ++r) {
     auto& rank = engine_.rank(r);
     const auto settling = rank.settling();
-    if (settling.since == 0 || now < settling.since || rank.cancelled() || !elapsed(settling.since, now, timeouts_.tensor_access)) continue;
+    if (settling.since == 0 || now < settling.since || rank.cancelled() ||
+        !elapsed(settling.since, now, timeouts_.tensor_access))
+      continue;
     if (failed_at_ == 0) failed_at_ = now;
-    engine_.fail_from_outside(r, Error(Code::tensor_wait_timeout, "a scalar access has waited for more than " + text(*timeouts_.tensor_access) + " for task " + settling.task)
-                                     .at_location(settling.location));
+    engine_.fail_from_outside(
+        r, Error(Code::tensor_wait_timeout, "a scalar access has waited for more than " +
+                                                text(timeouts_.tensor_access) + " for task " + settling.task)
+               .at_location(settling.location));
   }
 }
 
@@ -158,11 +196,14 @@ void Monitor::look_for_standstill(std::uint64_t now) {
   }
   if (failed_at_ != 0 || engine_.finished()) return;
   if (asleep_since_ != 0 && elapsed(asleep_since_, now, timeouts_.scheduler)) {
-    fail_all(Error(Code::no_progress, "nothing has run for " + text(*timeouts_.scheduler) + ", and no proof of a deadlock was found")
+    fail_all(Error(Code::no_progress,
+                   "nothing has run for " + text(timeouts_.scheduler) + ", and no proof of a deadlock was found")
                  .with_hint("this is a fault of the runtime: please report it"),
              now);
   } else if (elapsed(moved_at_, now, timeouts_.host_fence)) {
-    fail_all(Error(Code::no_progress, "no block has ended for " + text(*timeouts_.host_fence) + "; a rank's program or a kernel is still running"), now);
+    fail_all(Error(Code::no_progress, "no block has ended for " + text(timeouts_.host_fence) +
+                                          "; a rank's program or a kernel is still running"),
+             now);
   }
 }
 

@@ -34,7 +34,14 @@ class Monitor {
     bool reported = false;
   };
 
+  struct Running {
+    Rank<base::HostEnvironment>* rank;
+    const char* task;
+    Location location;
+  };
+
   std::uint64_t interval() const;
+  std::optional<Running> identify(std::uint32_t worker) const;
   bool overdue(std::uint64_t now);
   void look(std::uint64_t now);
   void look_for_stalled_blocks(std::uint64_t now);

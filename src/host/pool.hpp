@@ -3,8 +3,8 @@
 // The worker pool: agents that take up work, and fibers that let a block wait without holding its worker.
 //
 // Every worker runs a *loop fiber*: find work, do it, repeat. Work that does not wait costs no switch. Work that waits
-// suspends the loop fiber that it stands on, and the worker goes on with a spare one; resumed, the fiber is work itself,
-// for any worker.
+// suspends the loop fiber that it stands on, and the worker goes on with a spare one; resumed, the fiber is work
+// itself, for any worker.
 //
 // fiber state   running -> parked (by the worker that left it, once its context is kept) -> resumed -> running
 //               running -> resumed (somebody was faster than the switch) -> queued by the worker that left it
@@ -14,9 +14,9 @@
 // completes the count, and which then finds nothing, has proved that no work of the pool can make progress: every
 // fiber is parked, and only an agent outside could wake one. It tells the listeners.
 //
-// Stealing. To move a task to another core costs more than to run a short one. A thief therefore takes work only when it
-// has seen the same oldest item wait for its *patience*, and then takes up to half of what is there. Work that turns out
-// to be long makes the thief impatient, short work makes it patient.
+// Stealing. To move a task to another core costs more than to run a short one. A thief therefore takes work only when
+// it has seen the same oldest item wait for its *patience*, and then takes up to half of what is there. Work that turns
+// out to be long makes the thief impatient, short work makes it patient.
 #pragma once
 
 #include <algorithm>
@@ -39,10 +39,10 @@ struct PoolConfig {
   std::size_t stack_bytes = 256U << 10U;
   std::uint32_t fibers_most = 17U << 10U;  // loop fibers, parked ones included
   std::uint32_t deque_capacity = 8192;
-  std::uint32_t spin_rounds = 48;          // looks for work before a worker sleeps
-  std::uint32_t patience = 128;            // pauses; the least of a patient thief
+  std::uint32_t spin_rounds = 48;  // looks for work before a worker sleeps
+  std::uint32_t patience = 128;    // pauses; the least of a patient thief
   std::uint32_t patience_most = 1U << 14U;
-  std::uint32_t short_ns = 1000;           // work shorter than this is not worth moving
+  std::uint32_t short_ns = 1000;  // work shorter than this is not worth moving
 };
 
 template <base::Environment E>
@@ -74,10 +74,10 @@ struct alignas(64) Worker {
   base::Fiber outside = base::Fiber::adopt();  // the agent's own context
   struct Thief {
     std::uint32_t patience = 0;
-    std::uint32_t victim = 0;     // the item last seen waiting, and for how long
+    std::uint32_t victim = 0;  // the item last seen waiting, and for how long
     std::int64_t oldest = -1;
     std::uint32_t waited = 0;
-    std::uint32_t turn = 0;       // when it last stole
+    std::uint32_t turn = 0;  // when it last stole
     std::uint64_t since = 0;
     bool measuring = false;
   } thief;
@@ -191,7 +191,9 @@ class Pool {
   // From any agent, once for each suspend().
   void resume(LoopFiber<E>& fiber) {
     // acq_rel: partner is the exchange in finish_leaving(); whichever comes second queues the fiber.
-    if (fiber.state.exchange(LoopFiber<E>::resumed, E::order("fiber_resume", std::memory_order_acq_rel)) == LoopFiber<E>::parked) ready(fiber);
+    if (fiber.state.exchange(LoopFiber<E>::resumed, E::order("fiber_resume", std::memory_order_acq_rel)) ==
+        LoopFiber<E>::parked)
+      ready(fiber);
   }
 
   // ---- from any agent ----
@@ -259,7 +261,8 @@ class Pool {
     base::Fiber::switch_to(self.fiber, to.fiber);
     Worker<E>& here = *current();  // perhaps another worker
     finish_leaving(here);
-    self.state.store(LoopFiber<E>::running, std::memory_order_relaxed);  // relaxed: nobody resumes it before it registers anew
+    self.state.store(LoopFiber<E>::running,
+                     std::memory_order_relaxed);  // relaxed: nobody resumes it before it registers anew
   }
 
   // On the far side of a switch, when the context left is kept and may be taken up elsewhere.
@@ -270,12 +273,18 @@ class Pool {
     worker.left = nullptr;
     worker.leave = Leave::nothing;
     switch (how) {
-      case Leave::nothing: break;
-      case Leave::spare: worker.pool.keep(*left); break;
-      case Leave::yield: worker.pool.inject(*left); break;
+      case Leave::nothing:
+        break;
+      case Leave::spare:
+        worker.pool.keep(*left);
+        break;
+      case Leave::yield:
+        worker.pool.inject(*left);
+        break;
       case Leave::park:
         // acq_rel: partner is the exchange in resume().
-        if (left->state.exchange(LoopFiber<E>::parked, E::order("fiber_park", std::memory_order_acq_rel)) == LoopFiber<E>::resumed) {
+        if (left->state.exchange(LoopFiber<E>::parked, E::order("fiber_park", std::memory_order_acq_rel)) ==
+            LoopFiber<E>::resumed) {
           E::mark("resumed_before_parked");
           worker.pool.ready(*left);
         }
@@ -324,7 +333,8 @@ class Pool {
   }
 
   base::Work* take_injected() {
-    if (injected_.load(std::memory_order_relaxed) == 0) return nullptr;  // relaxed: a hint; a sleeper looks under seq_cst
+    if (injected_.load(std::memory_order_relaxed) == 0)
+      return nullptr;  // relaxed: a hint; a sleeper looks under seq_cst
     const std::lock_guard guard(inject_lock_);
     base::Work* work = inject_first_;
     if (work == nullptr) return nullptr;
@@ -334,7 +344,8 @@ class Pool {
     return work;
   }
 
-  // The oldest work of another worker, if it has waited for this thief's patience; `pauses` have passed since the last look.
+  // The oldest work of another worker, if it has waited for this thief's patience; `pauses` have passed since the last
+  // look.
   base::Work* steal(Worker<E>& worker, std::uint32_t pauses) {
     auto& thief = worker.thief;
     for (std::uint32_t i = 1; i < config_.workers; ++i) {
@@ -376,7 +387,8 @@ class Pool {
     if (!thief.measuring) return;
     thief.measuring = false;
     const std::uint64_t each = (E::now() - thief.since) / (worker.turn - thief.turn + 1);
-    thief.patience = each >= config_.short_ns ? 0 : std::clamp(thief.patience * 2, config_.patience, config_.patience_most);
+    thief.patience =
+        each >= config_.short_ns ? 0 : std::clamp(thief.patience * 2, config_.patience, config_.patience_most);
   }
 
   // The pauses between looks grow, so that a thief does not slow down whom it watches.
@@ -398,7 +410,8 @@ class Pool {
   bool sleep(Worker<E>& worker) {
     worker.sleeping.store(1, std::memory_order_seq_cst);
     // seq_cst: before the looks below; partner is the fence in wake_a_sleeper().
-    const bool is_last = sleepers_.fetch_add(1, E::order("sleep_announce", std::memory_order_seq_cst)) + 1 == config_.workers;
+    const bool is_last =
+        sleepers_.fetch_add(1, E::order("sleep_announce", std::memory_order_seq_cst)) + 1 == config_.workers;
     const bool stopping = stopping_.load(std::memory_order_seq_cst) != 0;
     if (stopping || anything_queued()) {
       if (!claim(worker)) worker.parker.park();  // a waker was faster: take its token

@@ -23,18 +23,29 @@ bool compare_integer(const heddle::detail::PredicateRecord& predicate, std::int6
 bool evaluate(const heddle::detail::PredicateRecord& predicate) {
   const void* element = predicate.element;
   switch (predicate.type) {
-    case DType::i8: return compare_integer(predicate, read<std::int8_t>(element));
-    case DType::u8: return compare_integer(predicate, read<std::uint8_t>(element));
-    case DType::i16: return compare_integer(predicate, read<std::int16_t>(element));
-    case DType::u16: return compare_integer(predicate, read<std::uint16_t>(element));
-    case DType::i32: return compare_integer(predicate, read<std::int32_t>(element));
-    case DType::u32: return compare_integer(predicate, read<std::uint32_t>(element));
-    case DType::i64: return compare_integer(predicate, read<std::int64_t>(element));
-    case DType::u64: return holds(read<std::uint64_t>(element), predicate.compare, static_cast<std::uint64_t>(predicate.integer));
-    case DType::f32: return holds(static_cast<double>(read<float>(element)), predicate.compare, predicate.real);
-    case DType::f64: return holds(read<double>(element), predicate.compare, predicate.real);
+    case DType::i8:
+      return compare_integer(predicate, read<std::int8_t>(element));
+    case DType::u8:
+      return compare_integer(predicate, read<std::uint8_t>(element));
+    case DType::i16:
+      return compare_integer(predicate, read<std::int16_t>(element));
+    case DType::u16:
+      return compare_integer(predicate, read<std::uint16_t>(element));
+    case DType::i32:
+      return compare_integer(predicate, read<std::int32_t>(element));
+    case DType::u32:
+      return compare_integer(predicate, read<std::uint32_t>(element));
+    case DType::i64:
+      return compare_integer(predicate, read<std::int64_t>(element));
+    case DType::u64:
+      return holds(read<std::uint64_t>(element), predicate.compare, static_cast<std::uint64_t>(predicate.integer));
+    case DType::f32:
+      return holds(static_cast<double>(read<float>(element)), predicate.compare, predicate.real);
+    case DType::f64:
+      return holds(read<double>(element), predicate.compare, predicate.real);
     case DType::bf16:
-    case DType::other: break;
+    case DType::other:
+      break;
   }
   return true;
 }

@@ -3,12 +3,11 @@
 // One rank of a session: its orchestrator, its waits, its tensors, and whether it still runs.
 #pragma once
 
-#include <heddle/program.hpp>
-#include <heddle/session.hpp>
-
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <heddle/program.hpp>
+#include <heddle/session.hpp>
 #include <string>
 #include <vector>
 
@@ -44,8 +43,11 @@ class Rank final : public graph::OrchestratorHost<E> {
   // acquire: partner is the release in cancel().
   bool cancelled() const override { return cancelled_.load(std::memory_order_acquire) != 0; }
   void fail(Error error) override;
-  const heddle::detail::WindowTable* find_window(std::string_view name) override { return engine_.windows().find(name); }
-  const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes, const Location& location) override {
+  const heddle::detail::WindowTable* find_window(std::string_view name) override {
+    return engine_.windows().find(name);
+  }
+  const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes,
+                                                  const Location& location) override {
     return engine_.windows().allocate(index_, name, bytes, location);
   }
   bool in_own_window(const void* data) const override { return engine_.windows().covers(index_, data); }
@@ -84,7 +86,8 @@ class Rank final : public graph::OrchestratorHost<E> {
   Settling settling() const {
     const std::uint64_t since = settling_since_.load(std::memory_order_acquire);  // acquire: partner is in suspend()
     // relaxed: stored before `since`.
-    return {since, settling_task_.load(std::memory_order_relaxed),
+    return {since,
+            settling_task_.load(std::memory_order_relaxed),
             {settling_file_.load(std::memory_order_relaxed), settling_line_.load(std::memory_order_relaxed)}};
   }
   void adopt_tensors(std::vector<Plan::TensorSpec> specs);

@@ -19,7 +19,8 @@ Rank<E>::Rank(Engine<E>& engine, int index, int ranks, int width, const SessionC
   core_.width = width;
   core_.rank_context = this;
   reserve_ = engine.pool().spare();
-  if (reserve_ == nullptr) throw Error(Code::invalid_argument, "no memory for the stack of rank " + std::to_string(index));
+  if (reserve_ == nullptr)
+    throw Error(Code::invalid_argument, "no memory for the stack of rank " + std::to_string(index));
 }
 
 template <base::Environment E>
@@ -48,7 +49,8 @@ void Rank<E>::run() {
   try {
     Orchestrator orchestrator(core_);
     engine_.program().rank(orchestrator, Io(io_));
-  } catch (const base::Cancelled&) {  // the rank has its error already
+  } catch (const base::Cancelled&) {
+    E::mark("program_cancelled");  // the rank has its error already
   } catch (const Error& error) {
     fail(error);
   } catch (const std::exception& error) {

@@ -18,13 +18,17 @@ void run_with(SessionConfig config, const std::function<void(Orchestrator&, cons
 TEST(RingFailure, TasksOfOneScopeFillTheTaskWindow) {
   std::uint32_t line = 0, scope_line = 0;
   const auto body = [&](Orchestrator& graph, const Io&) {
-    scope_line = __LINE__; const auto scope = graph.scope();
+    scope_line = __LINE__ + 1;
+    const auto scope = graph.scope();
     for (int i = 0; i < 8; ++i) {
-      line = __LINE__; graph.submit("eight", vector_core, noop);
+      line = __LINE__ + 1;
+      graph.submit("eight", vector_core, noop);
     }
   };
   const Error error = failure_of({.config = {.ring = {.task_window = 4}}}, body);
-  expect_error(error, Code::scope_deadlock, {"task window of ring 1 (4 slots)", "4 tasks", "task_window = 8", "ring_failure_test.cpp:" + std::to_string(scope_line)});
+  expect_error(error, Code::scope_deadlock,
+               {"task window of ring 1 (4 slots)", "4 tasks", "task_window = 8",
+                "ring_failure_test.cpp:" + std::to_string(scope_line)});
   expect_at(error, __FILE__, line);
   EXPECT_EQ(error.task(), "eight");
   EXPECT_EQ(error.rank(), 0);
@@ -47,7 +51,8 @@ TEST(RingFailure, LeastWindowThatIsNamedIsTheLeast) {
 
 TEST(RingFailure, OneOutputIsLargerThanTheHeap) {
   const auto body = [](Orchestrator& graph, const Io&) {
-    graph.submit("large", vector_core, [](Block&, View<std::int32_t> room) { room(8191) = 1; }, new_tensor<std::int32_t>(8192));
+    graph.submit(
+        "large", vector_core, [](Block&, View<std::int32_t> room) { room(8191) = 1; }, new_tensor<std::int32_t>(8192));
   };
   const Error error = failure_of({.config = {.ring = {.heap_bytes = 1024}}}, body);
   expect_error(error, Code::heap_ring_deadlock, {"32768 bytes asked for at once", "1024 bytes", "heap_bytes = 32768"});
@@ -58,10 +63,14 @@ TEST(RingFailure, OneOutputIsLargerThanTheHeap) {
 TEST(RingFailure, OpenScopeHoldsTheHeap) {
   const auto body = [](Orchestrator& graph, const Io&) {
     const auto scope = graph.scope();
-    for (int i = 0; i < 5; ++i) graph.submit("output", vector_core, [](Block&, View<std::uint8_t> room) { room(0) = 1; }, new_tensor<std::uint8_t>(1500));
+    for (int i = 0; i < 5; ++i)
+      graph.submit(
+          "output", vector_core, [](Block&, View<std::uint8_t> room) { room(0) = 1; }, new_tensor<std::uint8_t>(1500));
   };
   const Error error = failure_of({.config = {.ring = {.heap_bytes = 8192}}}, body);
-  expect_error(error, Code::heap_ring_deadlock, {"heap of ring 1 (8192 bytes)", "8192 bytes in 4 tasks", "2048 bytes asked for", "heap_bytes = 10240 is the least"});
+  expect_error(error, Code::heap_ring_deadlock,
+               {"heap of ring 1 (8192 bytes)", "8192 bytes in 4 tasks", "2048 bytes asked for",
+                "heap_bytes = 10240 is the least"});
   run_with({.ring = {.heap_bytes = 10240}}, body);
 }
 
@@ -77,7 +86,8 @@ TEST(RingFailure, NestedScopesHoldTheTaskWindow) {
   };
   const Error error = failure_of({.config = {.ring = {.task_window = 4}}}, body);
   // Scopes 3 to 8 share the last ring: 18 tasks.
-  expect_error(error, Code::flow_control_deadlock, {"ring 3", "4 slots", "open scopes from", "task_window = 18 is the least"});
+  expect_error(error, Code::flow_control_deadlock,
+               {"ring 3", "4 slots", "open scopes from", "task_window = 18 is the least"});
   run_with({.ring = {.task_window = 18}}, body);
 }
 
@@ -90,7 +100,8 @@ TEST(RingFailure, OneTaskHasMoreProducersThanTheDependencyPool) {
     graph.submit("open the gate", vector_core, [gate](Block& block) { block.notify(gate, 1, Notify::set); });
   };
   const Error error = failure_of({.config = {.ring = {.dep_pool = 4}}}, body);
-  expect_error(error, Code::dep_pool_overflow, {"128 producers", "dependency pool of ring 0 (4 entries)", "dep_pool = 128"});
+  expect_error(error, Code::dep_pool_overflow,
+               {"128 producers", "dependency pool of ring 0 (4 entries)", "dep_pool = 128"});
   EXPECT_EQ(error.task(), "consumer");
   Device device = open_host();
   run_once(device, {body, [](Plan& plan) { plan.window("told", 8); }}, {.ring = {.dep_pool = 128}});
@@ -100,7 +111,9 @@ TEST(RingFailure, OneTaskHasMoreArgumentsThanTheInferenceTable) {
   int cells[4] = {};
   const auto error = failure_of({.config = {.region_entries = 2}}, [&](Orchestrator& graph, const Io&) {
     const auto cell = [&](int i) { return out(wrap(&cells[i], 1)); };
-    graph.submit("wide", vector_core, [](Block&, View<int>, View<int>, View<int>, View<int>) {}, cell(0), cell(1), cell(2), cell(3));
+    graph.submit(
+        "wide", vector_core, [](Block&, View<int>, View<int>, View<int>, View<int>) {}, cell(0), cell(1), cell(2),
+        cell(3));
   });
   expect_error(error, Code::region_map_full, {"4 arguments", "region_entries = 4"});
   EXPECT_EQ(error.task(), "wide");
@@ -120,21 +133,30 @@ TEST(RingFailure, WhatWaitsForALaterSubmitHoldsTheResource) {
     for (int i = 0; i < 10; ++i) {
       const auto scope = graph.scope();
       graph.submit(
-          "holder", vector_core, [gate](Block& block, View<int>, View<std::uint8_t>) { block.wait(gate, Compare::eq, 1); }, out(wrap(&cells[i], 1)),
-          scratch<std::uint8_t>(1000));
+          "holder", vector_core,
+          [gate](Block& block, View<int>, View<std::uint8_t>) { block.wait(gate, Compare::eq, 1); },
+          out(wrap(&cells[i], 1)), scratch<std::uint8_t>(1000));
       graph.submit("reader", vector_core, [](Block&, View<const int>) {}, in(wrap(&cells[i], 1)));
     }
     graph.submit("open the gate", vector_core, [gate](Block& block) { block.notify(gate, 1, Notify::set); });
   };
-  const Held all[] = {{{.ring = {.task_window = 4}}, Code::flow_control_deadlock, {"task window of ring 1 (4 slots)", "task_window", "holder"}},
-                      {{.ring = {.heap_bytes = 4096}}, Code::heap_ring_deadlock, {"heap of ring 1 (4096 bytes)", "heap_bytes", "holder"}},
-                      {{.ring = {.dep_pool = 4}}, Code::dep_pool_overflow, {"dependency pool of ring 1 (4 entries)", "dep_pool", "holder"}},
-                      {{.region_entries = 8}, Code::region_map_full, {"inference table (8 accesses)", "region_entries"}}};
+  const Held all[] = {
+      {{.ring = {.task_window = 4}},
+       Code::flow_control_deadlock,
+       {"task window of ring 1 (4 slots)", "task_window", "holder"}},
+      {{.ring = {.heap_bytes = 4096}},
+       Code::heap_ring_deadlock,
+       {"heap of ring 1 (4096 bytes)", "heap_bytes", "holder"}},
+      {{.ring = {.dep_pool = 4}},
+       Code::dep_pool_overflow,
+       {"dependency pool of ring 1 (4 entries)", "dep_pool", "holder"}},
+      {{.region_entries = 8}, Code::region_map_full, {"inference table (8 accesses)", "region_entries"}}};
   for (const auto& held : all) {
     for (const int ranks : {1, 4}) {
       const Error error = failure_of({.ranks = ranks, .config = held.config}, body);
       expect_error(error, held.code, held.parts);
-      expect_error(error, held.code, {"wait for what the orchestrator has yet to submit", "one of them is", "ring_failure_test.cpp:"});
+      expect_error(error, held.code,
+                   {"wait for what the orchestrator has yet to submit", "one of them is", "ring_failure_test.cpp:"});
       EXPECT_GE(error.waits().size(), 3U) << error.report();
     }
   }
@@ -154,7 +176,8 @@ TEST(RingFailure, FullRingBehindALongKernelIsNoFailure) {
                                                    graph.submit(
                                                        "slow at first", vector_core,
                                                        [&](Block& block, View<int> x) {
-                                                         while (x(0) == 0 && !go_on.load() && !block.cancelled()) std::this_thread::yield();
+                                                         while (x(0) == 0 && !go_on.load() && !block.cancelled())
+                                                           std::this_thread::yield();
                                                          x(0) += 1;
                                                        },
                                                        inout(wrap(&cell, 1)));
@@ -182,7 +205,8 @@ TEST(RingFailure, ProgramThatCannotStopIsSizedAllTheSame) {
       graph.read(wrap(&cell, 1));
     }
   });
-  expect_error(error, Code::scope_deadlock, {"task window of ring 0", "task_window = 40 is needed to get past this point"});
+  expect_error(error, Code::scope_deadlock,
+               {"task window of ring 0", "task_window = 40 is needed to get past this point"});
 }
 
 }  // namespace

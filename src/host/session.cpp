@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <heddle/session.hpp>
-
 #include <string>
 
 #include "host/session_impl.hpp"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <utility>
 
@@ -50,15 +51,19 @@ void check_memory(host::HostEngine& engine) {
     for (const auto& spec : *engine.rank(r).io().specs) declared += spec.bytes();
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * page;
-  require(declared <= machine / 10 * 9, "the ranks' tensors and windows take " + std::to_string(declared >> 20U) + " MiB; this machine has " +
-                                            std::to_string(machine >> 20U) + " MiB: use fewer ranks or smaller sizes");
+  require(declared <= machine / 10 * 9, "the ranks' tensors and windows take " + std::to_string(declared >> 20U) +
+                                            " MiB; this machine has " + std::to_string(machine >> 20U) +
+                                            " MiB: use fewer ranks or smaller sizes");
 }
 
 }  // namespace
 
 DeviceImpl::DeviceImpl(const DeviceConfig& config) : config_(config) {
-  require(config.ranks >= 1 && config.ranks <= 1024, "ranks is " + std::to_string(config.ranks) + "; allowed are 1 to 1024");
-  require(config.threads >= 0 && config.threads <= 1024, "threads is " + std::to_string(config.threads) + "; allowed are 1 to 1024, or 0 for as many as there are cores");
+  require(config.ranks >= 1 && config.ranks <= 1024,
+          "ranks is " + std::to_string(config.ranks) + "; allowed are 1 to 1024");
+  require(
+      config.threads >= 0 && config.threads <= 1024,
+      "threads is " + std::to_string(config.threads) + "; allowed are 1 to 1024, or 0 for as many as there are cores");
   if (config_.threads == 0) config_.threads = std::min(host::usable_cores(), 1024);
   pool_ = std::make_shared<host::HostPool>(config_.threads);
 }
@@ -78,7 +83,8 @@ void DeviceImpl::replace(std::shared_ptr<host::HostPool> stuck, std::shared_ptr<
   keep_for_good(std::move(stuck), std::move(with));
 }
 
-SessionImpl::SessionImpl(std::shared_ptr<DeviceImpl> device, std::shared_ptr<ProgramBase> program, const SessionConfig& config)
+SessionImpl::SessionImpl(std::shared_ptr<DeviceImpl> device, std::shared_ptr<ProgramBase> program,
+                         const SessionConfig& config)
     : device_(std::move(device)), fence_(std::make_shared<base::HostEnvironment::Parker>()) {
   require(program != nullptr, "prepare: there is no program");
   check(config);
@@ -88,19 +94,24 @@ SessionImpl::SessionImpl(std::shared_ptr<DeviceImpl> device, std::shared_ptr<Pro
 }
 
 void SessionImpl::check_rank(int rank) const {
-  require(rank >= 0 && rank < engine_->ranks(), "there is no rank " + std::to_string(rank) + "; the session has " + std::to_string(engine_->ranks()));
+  require(rank >= 0 && rank < engine_->ranks(),
+          "there is no rank " + std::to_string(rank) + "; the session has " + std::to_string(engine_->ranks()));
 }
 
 void SessionImpl::check_usable(const char* what) const {
   require(!poisoned_, std::string(what) + ": a kernel of this session never returned; prepare a new session");
   // relaxed: what is lost stays lost.
   require(!pool_->abandoned().load(std::memory_order_relaxed),
-          std::string(what) + ": the device's workers were lost to a kernel of another session, which never returned; prepare a new session");
+          std::string(what) +
+              ": the device's workers were lost to a kernel of another session, which never returned; prepare a new "
+              "session");
 }
 
 RoundStatistics SessionImpl::run(std::span<const Binding> bindings) {
   check_usable("run");
-  if (failed_) throw Error(Code::invalid_argument, "run: the session has failed").with_hint("call recover(), or prepare a new session");
+  if (failed_)
+    throw Error(Code::invalid_argument, "run: the session has failed")
+        .with_hint("call recover(), or prepare a new session");
   copy_in(bindings);
   if (engine_->config().reset_windows) engine_->windows().list().zero();
   const RoundStatistics before = totals();
@@ -160,13 +171,16 @@ std::size_t SessionImpl::find(const Binding& binding) const {
     const Plan::TensorSpec& spec = (*io.specs)[i];
     if (spec.name != binding.name) continue;
     const std::string which = "binding of \"" + binding.name + "\" on rank " + std::to_string(binding.rank) + ": ";
-    require(spec.type == binding.type, which + "elements are " + std::string(name_of(binding.type)) + ", declared are " + std::string(name_of(spec.type)));
-    require(spec.bytes() == binding.bytes, which + "it has " + std::to_string(binding.bytes) + " bytes, declared are " + std::to_string(spec.bytes()));
+    require(spec.type == binding.type, which + "elements are " + std::string(name_of(binding.type)) +
+                                           ", declared are " + std::string(name_of(spec.type)));
+    require(spec.bytes() == binding.bytes,
+            which + "it has " + std::to_string(binding.bytes) + " bytes, declared are " + std::to_string(spec.bytes()));
     require(binding.data != nullptr, which + "the memory is null");
     require(spec.direction == Direction::input || binding.writable, which + "an output is bound to constant memory");
     return i;
   }
-  throw_invalid("binding of \"" + binding.name + "\": rank " + std::to_string(binding.rank) + " declares no such tensor");
+  throw_invalid("binding of \"" + binding.name + "\": rank " + std::to_string(binding.rank) +
+                " declares no such tensor");
 }
 
 void SessionImpl::copy_in(std::span<const Binding> bindings) {
@@ -191,21 +205,24 @@ namespace {
 
 // One rank's share of a host function that runs on the workers.
 struct HostCall final : host::CallWork {
-  const std::function<void(HostIo&)>* body = nullptr;
-  std::optional<HostIo> io;
-  std::exception_ptr thrown;
-  std::atomic<int>* left = nullptr;
-  base::HostEnvironment::Parker* done = nullptr;
+  struct Shared {
+    const std::function<void(HostIo&)>& body;
+    std::atomic<int> left;
+    base::HostEnvironment::Parker done;
+  };
+  HostCall(Shared& all, const HostIo& of_rank) : shared(all), io(of_rank) {}
   void run() override {
     try {
-      (*body)(*io);
+      shared.body(io);
     } catch (...) {
       thrown = std::current_exception();
     }
-    base::HostEnvironment::Parker* parker = done;
     // acq_rel: a release sequence over the ranks; the last one's unpark publishes all of them.
-    if (left->fetch_sub(1, std::memory_order_acq_rel) == 1) parker->unpark();
+    if (shared.left.fetch_sub(1, std::memory_order_acq_rel) == 1) shared.done.unpark();
   }
+  Shared& shared;
+  HostIo io;
+  std::exception_ptr thrown;
 };
 
 }  // namespace
@@ -213,22 +230,16 @@ struct HostCall final : host::CallWork {
 void SessionImpl::for_each_rank(const std::function<void(HostIo&)>& body, std::int64_t round, int phase) {
   check_usable("fill, check");
   const int ranks = engine_->ranks();
-  std::vector<HostCall> calls(static_cast<std::size_t>(ranks));
-  std::atomic<int> left{ranks};
-  base::HostEnvironment::Parker done;
+  HostCall::Shared shared{body, ranks, {}};
+  std::deque<HostCall> calls;
+  for (int r = 0; r < ranks; ++r) calls.emplace_back(shared, HostIo(engine_->rank(r).io(), r, ranks, round, phase));
+  for (HostCall& call : calls) pool_->pool().inject(call);
+  shared.done.park();
   for (int r = 0; r < ranks; ++r) {
-    HostCall& call = calls[static_cast<std::size_t>(r)];
-    call.body = &body;
-    call.io.emplace(engine_->rank(r).io(), r, ranks, round, phase);
-    call.left = &left;
-    call.done = &done;
-    pool_->pool().inject(call);
-  }
-  done.park();
-  for (int r = 0; r < ranks; ++r) {
-    if (calls[static_cast<std::size_t>(r)].thrown == nullptr) continue;
+    const std::exception_ptr& thrown = calls[static_cast<std::size_t>(r)].thrown;
+    if (thrown == nullptr) continue;
     try {
-      std::rethrow_exception(calls[static_cast<std::size_t>(r)].thrown);
+      std::rethrow_exception(thrown);
     } catch (Error& error) {
       throw error.at_rank(r).in_round(round);
     }
@@ -247,7 +258,9 @@ bool SessionImpl::finished(int rank) const {
 }
 
 void SessionImpl::refuse_failed(int rank) const {
-  require(finished(rank), "output: rank " + std::to_string(rank) + (round_ < 0 ? " has run no round yet" : " failed in the last round; its outputs are void"));
+  require(finished(rank),
+          "output: rank " + std::to_string(rank) +
+              (round_ < 0 ? " has run no round yet" : " failed in the last round; its outputs are void"));
 }
 
 std::span<std::byte> SessionImpl::memory(int rank, std::string_view name, DType type, std::size_t element_bytes) {
@@ -270,7 +283,8 @@ void SessionImpl::write_trace(const std::string& path) const {
   std::vector<host::TraceWindow> windows;
   engine.windows().list().for_each([&](const WindowTable& table) {
     for (std::size_t r = 0; r < table.part.size(); ++r)
-      windows.push_back({table.name, static_cast<int>(r), reinterpret_cast<std::uintptr_t>(table.part[r]), table.bytes});
+      windows.push_back(
+          {table.name, static_cast<int>(r), reinterpret_cast<std::uintptr_t>(table.part[r]), table.bytes});
   });
   host::write_trace(path, {records, engine.traces().clock(), windows, set.dropped()});
 }

@@ -3,10 +3,9 @@
 // Sessions and devices of the host backend.
 #pragma once
 
-#include <heddle/session.hpp>
-
 #include <atomic>
 #include <functional>
+#include <heddle/session.hpp>
 #include <memory>
 #include <mutex>
 #include <span>

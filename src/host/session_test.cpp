@@ -29,7 +29,8 @@ TestProgram twice_and_sum() {
             graph.spmd(
                 "twice", vector_core, 4,
                 [](Block& block, View<const std::int32_t> from, View<std::int32_t> to, int rank) {
-                  for (std::int64_t i = block.index() * 16; i < block.index() * 16 + 16; ++i) to(i) = 2 * from(i) + rank;
+                  for (std::int64_t i = block.index() * 16; i < block.index() * 16 + 16; ++i)
+                    to(i) = 2 * from(i) + rank;
                 },
                 in(x), out(io.output<std::int32_t>("y")), graph.rank());
             graph.submit(
@@ -56,7 +57,8 @@ TEST(Session, RunsManyRoundsOnTheTensorsThatAreBoundToEach) {
   for (int round = 0; round < 5; ++round) {
     const Ints x = counting_from(round * 100);
     Ints y(64), z_before = z;
-    const auto statistics = session.run({bind(1, "x", std::span(x)), bind(1, "y", std::span(y)), bind(1, "z", std::span(z))});
+    const auto statistics =
+        session.run({bind(1, "x", std::span(x)), bind(1, "y", std::span(y)), bind(1, "z", std::span(z))});
     EXPECT_EQ(statistics.round, round);
     added += round * 100;
     for (int i = 0; i < 64; ++i) {
@@ -77,7 +79,8 @@ TEST(Session, KeepsMemoryOfItsOwnForWhatIsNotBound) {
     session.run();
     for (int r = 0; r < 2; ++r) {
       EXPECT_EQ(session.output<std::int32_t>(r, "y")[5], 2 * (10 * r + 5) + r);
-      EXPECT_EQ(session.output<std::int32_t>(r, "z")[5], round * (10 * r + 5)) << "an inout keeps its value between rounds";
+      EXPECT_EQ(session.output<std::int32_t>(r, "z")[5], round * (10 * r + 5))
+          << "an inout keeps its value between rounds";
     }
   }
 }
@@ -86,12 +89,14 @@ TEST(Session, PureOutputIsPoisonedAndNeverCopiedIn) {
   for (const bool checked : {true, false}) {
     Device device = open_host();
     // Writes only what it finds in the first half to the second half.
-    Session session = device.prepare(
-        TestProgram{[](Orchestrator& graph, const Io& io) {
-                      graph.submit("half", vector_core, [](Block&, View<std::uint8_t> y) { y(1) = y(0); }, inout(io.output<std::uint8_t>("y")));
-                    },
-                    [](Plan& plan) { plan.output<std::uint8_t>("y", {3}); }},
-        {.checked = checked});
+    Session session =
+        device.prepare(TestProgram{[](Orchestrator& graph, const Io& io) {
+                                     graph.submit(
+                                         "half", vector_core, [](Block&, View<std::uint8_t> y) { y(1) = y(0); },
+                                         inout(io.output<std::uint8_t>("y")));
+                                   },
+                                   [](Plan& plan) { plan.output<std::uint8_t>("y", {3}); }},
+                       {.checked = checked});
     for (int round = 0; round < 2; ++round) {
       std::vector<std::uint8_t> y(3, 7);
       session.run({bind(0, "y", std::span(y))});
@@ -146,7 +151,8 @@ TEST(Session, MemoryIsAskedForByNameTypeAndRank) {
 TestProgram counting_window() {
   return {[](Orchestrator& graph, const Io&) {
             const auto cells = graph.window("cells").signals<std::int32_t>();
-            graph.submit("count", vector_core, [](Block&, View<std::int32_t> all) { all(3) += 1; }, inout(cells.tensor()));
+            graph.submit(
+                "count", vector_core, [](Block&, View<std::int32_t> all) { all(3) += 1; }, inout(cells.tensor()));
           },
           [](Plan& plan) { plan.window("cells", 64); }};
 }
@@ -185,24 +191,31 @@ TEST(Session, TimeoutsKeepTheirOrder) {
     expect_error(error, Code::invalid_argument, parts);
     EXPECT_TRUE(contains(error.hint(), "scheduler < operation < host_fence"));
   };
-  refused({.scheduler = milliseconds(50'000), .operation = milliseconds(45'000)}, {"scheduler (50000 ms)", "operation (45000 ms)"});
+  refused({.scheduler = milliseconds(50'000), .operation = milliseconds(45'000)},
+          {"scheduler (50000 ms)", "operation (45000 ms)"});
   refused({.scheduler = milliseconds(10), .operation = milliseconds(10)}, {"scheduler", "operation"});
   refused({.operation = milliseconds(60'000)}, {"operation (60000 ms)", "host_fence (50000 ms)"});
-  refused({.scheduler = milliseconds(1000), .operation = milliseconds(2000), .host_fence = milliseconds(2500)}, {"host_fence (2500 ms)", "2500 ms"});
-  refused({.scheduler = milliseconds(60'000), .operation = std::nullopt}, {"scheduler (60000 ms)", "host_fence (50000 ms)"});
+  refused({.scheduler = milliseconds(1000), .operation = milliseconds(2000), .host_fence = milliseconds(2500)},
+          {"host_fence (2500 ms)", "2500 ms"});
+  refused({.scheduler = milliseconds(60'000), .operation = std::nullopt},
+          {"scheduler (60000 ms)", "host_fence (50000 ms)"});
   refused({.scheduler = milliseconds(0)}, {"scheduler is 0 ms"});
   refused({.tensor_access = milliseconds(-4)}, {"tensor_access is -4 ms"});
   refused({.grace = milliseconds(-1)}, {"grace"});
-  Session off = device.prepare(program, {.timeouts = {.scheduler = {}, .operation = {}, .host_fence = {}, .tensor_access = {}}});
+  Session off =
+      device.prepare(program, {.timeouts = {.scheduler = {}, .operation = {}, .host_fence = {}, .tensor_access = {}}});
   off.run();
-  Session close = device.prepare(program, {.timeouts = {.scheduler = milliseconds(1), .operation = milliseconds(2), .host_fence = milliseconds(1502)}});
+  Session close = device.prepare(
+      program,
+      {.timeouts = {.scheduler = milliseconds(1), .operation = milliseconds(2), .host_fence = milliseconds(1502)}});
   close.run();
 }
 
 TEST(Session, ConfigurationOutOfRangeIsRefused) {
   Device device = open_host();
   const auto refused = [&](const SessionConfig& config, const std::vector<std::string>& parts) {
-    expect_error(error_of([&] { device.prepare(TestProgram{[](Orchestrator&, const Io&) {}, {}}, config); }), Code::invalid_argument, parts);
+    expect_error(error_of([&] { device.prepare(TestProgram{[](Orchestrator&, const Io&) {}, {}}, config); }),
+                 Code::invalid_argument, parts);
   };
   refused({.ring = {.task_window = 0}}, {"task_window is 0", "1048576"});
   refused({.ring = {.task_window = (1U << 20U) + 1}}, {"task_window is 1048577"});
@@ -212,22 +225,26 @@ TEST(Session, ConfigurationOutOfRangeIsRefused) {
   refused({.region_entries = 0}, {"region_entries is 0"});
   refused({.waiting_blocks = 0}, {"waiting_blocks is 0"});
   refused({.recorder_entries = 1000}, {"1000", "power of two"});
-  expect_error(error_of([&] { device.prepare(std::shared_ptr<ProgramBase>()); }), Code::invalid_argument, {"no program"});
+  expect_error(error_of([&] { device.prepare(std::shared_ptr<ProgramBase>()); }), Code::invalid_argument,
+               {"no program"});
 }
 
 TEST(Device, RefusesWhatItCannotBe) {
   expect_error(error_of([] { Device::open("moon"); }), Code::invalid_argument, {"\"moon\"", "host"});
   for (const int ranks : {0, -1, 1025, std::numeric_limits<int>::max()})
-    expect_error(error_of([&] { open_host(ranks); }), Code::invalid_argument, {"ranks is " + std::to_string(ranks), "1 to 1024"});
+    expect_error(error_of([&] { open_host(ranks); }), Code::invalid_argument,
+                 {"ranks is " + std::to_string(ranks), "1 to 1024"});
   for (const int threads : {-1, 1025})
-    expect_error(error_of([&] { open_host(1, threads); }), Code::invalid_argument, {"threads is " + std::to_string(threads)});
+    expect_error(error_of([&] { open_host(1, threads); }), Code::invalid_argument,
+                 {"threads is " + std::to_string(threads)});
 }
 
 TEST(Device, SaysWhatItIs) {
   Device device = open_host(5, 3);
   EXPECT_EQ(device.ranks(), 5);
   EXPECT_EQ(device.threads(), 3);
-  Session session = device.prepare(TestProgram{[](Orchestrator& graph, const Io&) { EXPECT_EQ(graph.width(), 3); }, {}});
+  Session session =
+      device.prepare(TestProgram{[](Orchestrator& graph, const Io&) { EXPECT_EQ(graph.width(), 3); }, {}});
   EXPECT_EQ(session.ranks(), 5);
   EXPECT_EQ(session.threads(), 3);
   session.run();
@@ -251,8 +268,9 @@ struct Checked {
   int wrong_rank = -1;
   static void plan(Plan& plan) { plan.input<std::int64_t>("x", {4}), plan.output<std::int64_t>("y", {4}); }
   static void rank(Orchestrator& graph, const Io& io) {
-    graph.submit("copy", vector_core, [](Block&, View<const std::int64_t> x, View<std::int64_t> y) { y(0) = x(0); },
-                 in(io.input<std::int64_t>("x")), out(io.output<std::int64_t>("y")));
+    graph.submit(
+        "copy", vector_core, [](Block&, View<const std::int64_t> x, View<std::int64_t> y) { y(0) = x(0); },
+        in(io.input<std::int64_t>("x")), out(io.output<std::int64_t>("y")));
   }
   static void fill(HostIo& io) { io.input<std::int64_t>("x")[0] = 1000 * io.round() + io.rank(); }
   void check(const HostIo& io) const {
@@ -314,8 +332,10 @@ TestProgram put_and_notify() {
                   block.notify(signal, 1, Notify::add);
                 },
                 in(io.input<std::int32_t>("x")));
-            graph.submit("waiter", vector_core, [own](Block& block, View<std::int32_t>) { block.wait(own, Compare::ge, 3 * (block.round() + 1)); },
-                         out(data.mine()));
+            graph.submit(
+                "waiter", vector_core,
+                [own](Block& block, View<std::int32_t>) { block.wait(own, Compare::ge, 3 * (block.round() + 1)); },
+                out(data.mine()));
             graph.submit("reader", vector_core, [](Block&, View<const std::int32_t>) {}, in(data.mine()));
           },
           [](Plan& plan) {
@@ -358,7 +378,8 @@ TEST(Session, WritesWhatItDidAsATrace) {
   EXPECT_EQ(names.count("sender"), 6U);
   EXPECT_GE(names.count("waiter"), 2U) << "a block that parks is drawn in pieces";
   EXPECT_EQ(names.count("reader"), 2U);
-  expect_error(error_of([&] { session.write_trace("/nowhere/at/all.json"); }), Code::invalid_argument, {"/nowhere/at/all.json"});
+  expect_error(error_of([&] { session.write_trace("/nowhere/at/all.json"); }), Code::invalid_argument,
+               {"/nowhere/at/all.json"});
 }
 
 }  // namespace

@@ -34,7 +34,10 @@ TEST(Task, EachBlockRunsOnce) {
 TEST(Task, BlocksOfOneTaskRunAtTheSameTime) {
   Device device = open_host(1, 3);
   std::atomic<int> arrived{0};
-  run_once(device, {[&](Orchestrator& graph, const Io&) { graph.spmd("meet", vector_core, 3, [&](Block&) { meet(arrived, 3); }); }, {}});
+  run_once(device, {[&](Orchestrator& graph, const Io&) {
+                      graph.spmd("meet", vector_core, 3, [&](Block&) { meet(arrived, 3); });
+                    },
+                    {}});
   EXPECT_EQ(arrived.load(), 3);
 }
 
@@ -60,14 +63,15 @@ TEST(Task, SyncStartTakesExactlyTheWidth) {
 
 template <class T>
 class Predicate : public ::testing::Test {};
-using PredicateTypes = ::testing::Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
-                                        std::uint64_t, float, double>;
+using PredicateTypes = ::testing::Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
+                                        std::uint32_t, std::int64_t, std::uint64_t, float, double>;
 TYPED_TEST_SUITE(Predicate, PredicateTypes);
 
 TYPED_TEST(Predicate, ComparesAsTheTypeDoes) {
   using T = TypeParam;
   using Limits = std::numeric_limits<T>;
-  const T own = std::is_floating_point_v<T> ? static_cast<T>(0.3) : static_cast<T>(Limits::max() / 2 + T(1));  // not every type has it
+  const T own = std::is_floating_point_v<T> ? static_cast<T>(0.3)
+                                            : static_cast<T>(Limits::max() / 2 + T(1));  // not every type has it
   const std::vector<T> values{Limits::lowest(), T(0), T(1), T(3), Limits::max(), own};
   struct Case {
     T element, value;
@@ -84,8 +88,9 @@ TYPED_TEST(Predicate, ComparesAsTheTypeDoes) {
   Device device = open_host();
   run_once(device, {[&](Orchestrator& graph, const Io&) {
                       for (std::size_t i = 0; i < cases.size(); ++i)
-                        graph.submit("maybe", vector_core, [](Block&, View<int> flag) { flag(0) = 1; }, out(wrap(&ran[i], 1)),
-                                     when(wrap(&elements[i], 1), cases[i].compare, cases[i].value));
+                        graph.submit(
+                            "maybe", vector_core, [](Block&, View<int> flag) { flag(0) = 1; }, out(wrap(&ran[i], 1)),
+                            when(wrap(&elements[i], 1), cases[i].compare, cases[i].value));
                     },
                     {}});
   for (std::size_t i = 0; i < cases.size(); ++i)
@@ -101,11 +106,16 @@ TEST(Task, PredicateIsEvaluatedBetweenTheWritesAroundIt) {
                         const auto flag = wrap(&element, 1);
                         const auto set = [](Block&, View<int> x, int value) { x(0) = value; };
                         graph.submit("before", vector_core, set, out(flag), 1);
-                        graph.submit("guarded", vector_core, [](Block&, View<int> x) { x(0) += 1; }, inout(wrap(&ran, 1)), when(flag, Compare::eq, 1));
-                        graph.submit("skipped", vector_core, [](Block&, View<int> x) { x(0) += 10; }, inout(wrap(&ran, 1)), when(flag, Compare::ne, 1));
+                        graph.submit(
+                            "guarded", vector_core, [](Block&, View<int> x) { x(0) += 1; }, inout(wrap(&ran, 1)),
+                            when(flag, Compare::eq, 1));
+                        graph.submit(
+                            "skipped", vector_core, [](Block&, View<int> x) { x(0) += 10; }, inout(wrap(&ran, 1)),
+                            when(flag, Compare::ne, 1));
                         graph.submit("after", vector_core, set, out(flag), 2);
-                        graph.submit("consumer", vector_core, [](Block&, View<const int> x, View<int> y) { y(0) = x(0) + 5; }, in(wrap(&ran, 1)),
-                                     out(wrap(&after_it, 1)));
+                        graph.submit(
+                            "consumer", vector_core, [](Block&, View<const int> x, View<int> y) { y(0) = x(0) + 5; },
+                            in(wrap(&ran, 1)), out(wrap(&after_it, 1)));
                       },
                       {}});
     ASSERT_EQ(ran, 1);
@@ -117,10 +127,11 @@ TEST(Task, SkippedTaskRunsNoneOfItsBlocks) {
   Device device = open_host();
   std::atomic<int> ran{0};
   int zero = 0;
-  const auto statistics = run_once(device, {[&](Orchestrator& graph, const Io&) {
-                                              graph.spmd("skipped", vector_core, 100, [&](Block&) { ++ran; }, when(wrap(&zero, 1), Compare::gt, 0));
-                                            },
-                                            {}});
+  const auto statistics = run_once(
+      device, {[&](Orchestrator& graph, const Io&) {
+                 graph.spmd("skipped", vector_core, 100, [&](Block&) { ++ran; }, when(wrap(&zero, 1), Compare::gt, 0));
+               },
+               {}});
   EXPECT_EQ(ran.load(), 0);
   EXPECT_EQ(statistics.blocks, 0U);
   EXPECT_EQ(statistics.tasks, 1U);
@@ -133,10 +144,16 @@ TEST(Task, DummyOrdersAndRunsNothing) {
     std::atomic<bool> early{false};
     run_once(device, {[&](Orchestrator& graph, const Io&) {
                         std::vector<TaskHandle> all;
-                        for (int i = 0; i < 20; ++i) all.push_back(graph.submit("producer", vector_core, [&](Block&) { ++producers; }));
+                        for (int i = 0; i < 20; ++i)
+                          all.push_back(graph.submit("producer", vector_core, [&](Block&) { ++producers; }));
                         const auto barrier = graph.dummy("barrier", after(std::span<const TaskHandle>(all)));
                         for (int i = 0; i < 20; ++i)
-                          graph.submit("consumer", vector_core, [&](Block&) { if (producers.load() != 20) early = true; }, after(barrier));
+                          graph.submit(
+                              "consumer", vector_core,
+                              [&](Block&) {
+                                if (producers.load() != 20) early = true;
+                              },
+                              after(barrier));
                       },
                       {}});
     ASSERT_FALSE(early.load());
@@ -206,12 +223,17 @@ TEST(Task, ChainOfRuntimeOutputsGoesThroughASmallHeap) {
               const auto total = wrap(&result, 1);
               for (int i = 0; i < 500; ++i) {
                 const auto scope = graph.scope();
-                const auto first = graph.submit("first", vector_core, [](Block&, View<const std::int64_t> t, View<std::int64_t> x) { x(99) = t(0); },
-                                                in(total), new_tensor<std::int64_t>(100));
-                const auto second = graph.submit("second", vector_core, [](Block&, View<const std::int64_t> x, View<std::int64_t> y) { y(0) = x(99) + 1; },
-                                                 in(first.output<0>()), new_tensor<std::int64_t>(1));
-                graph.submit("third", vector_core, [](Block&, View<const std::int64_t> y, View<std::int64_t> t) { t(0) = y(0); }, in(second.output<0>()),
-                             out(total));
+                const auto first = graph.submit(
+                    "first", vector_core,
+                    [](Block&, View<const std::int64_t> t, View<std::int64_t> x) { x(99) = t(0); }, in(total),
+                    new_tensor<std::int64_t>(100));
+                const auto second = graph.submit(
+                    "second", vector_core,
+                    [](Block&, View<const std::int64_t> x, View<std::int64_t> y) { y(0) = x(99) + 1; },
+                    in(first.output<0>()), new_tensor<std::int64_t>(1));
+                graph.submit(
+                    "third", vector_core, [](Block&, View<const std::int64_t> y, View<std::int64_t> t) { t(0) = y(0); },
+                    in(second.output<0>()), out(total));
               }
             },
             {}},
@@ -226,7 +248,9 @@ TEST(Task, LargeAndOwningKernelsAreCopiedAndDestroyedOnce) {
   std::array<std::int64_t, 40> large{};
   large.back() = 3;
   run_once(device, {[&](Orchestrator& graph, const Io&) {
-                      for (int i = 0; i < 10; ++i) graph.submit("keep", vector_core, [counted, large, &sum](Block&) { sum += *counted + large.back(); });
+                      for (int i = 0; i < 10; ++i)
+                        graph.submit("keep", vector_core,
+                                     [counted, large, &sum](Block&) { sum += *counted + large.back(); });
                       int zero = 0;
                       graph.submit("skip", vector_core, [counted](Block&) {}, when(wrap(&zero, 1), Compare::ne, 0));
                       EXPECT_EQ(graph.read(wrap(&zero, 1)), 0);
@@ -245,8 +269,9 @@ TEST(Task, OrchestratorReadsAndWritesBetweenTheTasksThatConflict) {
                       const auto cell = wrap(&x, 1);
                       for (int i = 0; i < 20; ++i) {
                         graph.submit("double", vector_core, [](Block&, View<int> v) { v(0) *= 2; }, inout(cell));
-                        graph.submit("look", vector_core, [](Block&, View<const int> v, View<int> to) { to(0) = v(0); }, in(cell),
-                                     out(wrap(&read_by_task[static_cast<std::size_t>(i)], 1)));
+                        graph.submit(
+                            "look", vector_core, [](Block&, View<const int> v, View<int> to) { to(0) = v(0); },
+                            in(cell), out(wrap(&read_by_task[static_cast<std::size_t>(i)], 1)));
                         read_by_program.push_back(graph.read(cell));
                         graph.write(cell, i + 1);
                       }
@@ -263,20 +288,21 @@ void declare_cells(Plan& plan) { plan.window("cells", 4096); }
 TEST(Task, DeferredCompletionHoldsNoCore) {
   Device device = open_host(1, 1);
   std::atomic<int> completed{0};
-  const auto statistics =
-      run_once(device, {[&](Orchestrator& graph, const Io&) {
-                          const auto cells = graph.window("cells").signals<std::int32_t>();
-                          for (int i = 0; i < 800; ++i) {
-                            const auto deferred = graph.submit("deferred", vector_core, [](Block&) {}, completes_when(cells.mine()[i], Compare::eq, i + 1));
-                            graph.submit("follower", vector_core, [&completed](Block&) { ++completed; }, after(deferred));
-                          }
-                          // Submitted last, so it runs while all the others wait.
-                          graph.submit("satisfier", vector_core, [row = cells.mine(), &completed](Block& block) {
-                            EXPECT_EQ(completed.load(), 0);
-                            for (int i = 0; i < 800; ++i) block.notify(row[i], i + 1, Notify::set);
-                          });
-                        },
-                        declare_cells});
+  const auto statistics = run_once(
+      device, {[&](Orchestrator& graph, const Io&) {
+                 const auto cells = graph.window("cells").signals<std::int32_t>();
+                 for (int i = 0; i < 800; ++i) {
+                   const auto deferred = graph.submit(
+                       "deferred", vector_core, [](Block&) {}, completes_when(cells.mine()[i], Compare::eq, i + 1));
+                   graph.submit("follower", vector_core, [&completed](Block&) { ++completed; }, after(deferred));
+                 }
+                 // Submitted last, so it runs while all the others wait.
+                 graph.submit("satisfier", vector_core, [row = cells.mine(), &completed](Block& block) {
+                   EXPECT_EQ(completed.load(), 0);
+                   for (int i = 0; i < 800; ++i) block.notify(row[i], i + 1, Notify::set);
+                 });
+               },
+               declare_cells});
   EXPECT_EQ(completed.load(), 800);
   EXPECT_EQ(statistics.waits_parked, 0U);
 }
@@ -296,7 +322,8 @@ TEST(Task, DeferredConditionMayComeEarlyOrLate) {
                         const auto noop = [](Block&) {};
                         TaskHandle deferred;
                         if (early) {
-                          deferred = graph.submit("deferred", vector_core, noop, after(satisfy()), completes_when(cell, Compare::gt, 3));
+                          deferred = graph.submit("deferred", vector_core, noop, after(satisfy()),
+                                                  completes_when(cell, Compare::gt, 3));
                         } else {
                           deferred = graph.submit("deferred", vector_core, noop, completes_when(cell, Compare::gt, 3));
                           satisfy();
@@ -317,17 +344,20 @@ TEST(Task, CompletesOnceAllItsConditionsHold) {
                         const auto own = cells.mine();
                         auto& count = notified[graph.rank()];
                         const auto deferred =
-                            graph.dummy("deferred", completes_when(own[0], Compare::eq, 1), completes_when(own[1], Compare::ge, 2),
-                                        completes_when(own[2], Compare::lt, 0), completes_when(own[3], Compare::ne, 0), completes_when(own[4], Compare::le, 0));
-                        graph.submit("follower", vector_core, [&count](Block&) { EXPECT_EQ(count.load(), 4); }, after(deferred));
+                            graph.dummy("deferred", completes_when(own[0], Compare::eq, 1),
+                                        completes_when(own[1], Compare::ge, 2), completes_when(own[2], Compare::lt, 0),
+                                        completes_when(own[3], Compare::ne, 0), completes_when(own[4], Compare::le, 0));
+                        graph.submit(
+                            "follower", vector_core, [&count](Block&) { EXPECT_EQ(count.load(), 4); }, after(deferred));
                         const int peer = 1 - graph.rank();
                         auto& theirs = notified[peer];
                         const std::int64_t values[] = {1, 2, -3, 4};
                         for (int i = 0; i < 4; ++i)
-                          graph.submit("satisfier", vector_core, [cell = cells.at(peer)[i], value = values[i], &theirs](Block& block) {
-                            ++theirs;
-                            block.notify(cell, value, Notify::set);
-                          });
+                          graph.submit("satisfier", vector_core,
+                                       [cell = cells.at(peer)[i], value = values[i], &theirs](Block& block) {
+                                         ++theirs;
+                                         block.notify(cell, value, Notify::set);
+                                       });
                       },
                       declare_cells});
   }
@@ -338,9 +368,11 @@ TEST(Task, SkippedTaskStillWaitsForItsConditions) {
   int zero = 0, order = 0;
   run_once(device, {[&](Orchestrator& graph, const Io&) {
                       const auto cell = graph.window("cells").signals<std::int32_t>().mine()[0];
-                      const auto deferred = graph.submit("deferred", vector_core, [&order](Block&) { order = -100; }, when(wrap(&zero, 1), Compare::ne, 0),
-                                                         completes_when(cell, Compare::ne, 0));
-                      graph.submit("follower", vector_core, [&order](Block&) { order = order == 1 ? 2 : -1; }, after(deferred));
+                      const auto deferred = graph.submit(
+                          "deferred", vector_core, [&order](Block&) { order = -100; },
+                          when(wrap(&zero, 1), Compare::ne, 0), completes_when(cell, Compare::ne, 0));
+                      graph.submit(
+                          "follower", vector_core, [&order](Block&) { order = order == 1 ? 2 : -1; }, after(deferred));
                       graph.submit("satisfier", vector_core, [cell, &order](Block& block) {
                         order = 1;
                         block.notify(cell, 1, Notify::add);

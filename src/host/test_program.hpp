@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the host backend share: programs made of lambdas, the error that a call throws, and the proof that a
-// session and its device still work.
+// What the tests of the host backend share: programs made of lambdas, the error that a call throws, and the proof that
+// a session and its device still work.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <heddle/heddle.hpp>
 
 #include <atomic>
 #include <functional>
+#include <heddle/heddle.hpp>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -27,7 +27,9 @@ struct TestProgram {
   void rank(Orchestrator& graph, const Io& io) const { body(graph, io); }
 };
 
-inline Device open_host(int ranks = 1, int threads = 2) { return Device::open("host", {.ranks = ranks, .threads = threads}); }
+inline Device open_host(int ranks = 1, int threads = 2) {
+  return Device::open("host", {.ranks = ranks, .threads = threads});
+}
 
 /// Runs one round of a program in a session of its own.
 inline RoundStatistics run_once(Device& device, TestProgram program, const SessionConfig& config = {}) {
@@ -52,7 +54,8 @@ inline bool contains(const std::string& text, const std::string& part) { return 
 inline void expect_error(const Error& error, Code code, const std::vector<std::string>& parts) {
   EXPECT_EQ(error.code(), code) << error.report();
   EXPECT_EQ(error.name(), info(code).name);
-  for (const auto& part : parts) EXPECT_TRUE(contains(error.message(), part)) << "\"" << part << "\" is not in: " << error.message();
+  for (const auto& part : parts)
+    EXPECT_TRUE(contains(error.message(), part)) << "\"" << part << "\" is not in: " << error.message();
   EXPECT_FALSE(contains(error.what(), "\n")) << error.what();
   EXPECT_FALSE(error.hint().empty()) << error.what();
 }
@@ -72,7 +75,9 @@ class Mendable {
 
   void mend() { *broken_ = false; }
   TestProgram program() const {
-    return {[state = broken_, body = body_](Orchestrator& graph, const Io& io) { state->load() ? body(graph, io) : work(graph, io); },
+    return {[state = broken_, body = body_](Orchestrator& graph, const Io& io) {
+              state->load() ? body(graph, io) : work(graph, io);
+            },
             [more = declare_](Plan& plan) {
               plan.output<std::int64_t>("sum", {1});
               plan.window("told", sizeof(std::int64_t));
@@ -92,7 +97,9 @@ class Mendable {
     const auto told = graph.window("told").signals<std::int64_t>();
     const auto sum = io.output<std::int64_t>("sum");
     const std::int64_t mine = graph.rank() + 1;
-    graph.submit("number", vector_core, [](Block&, View<std::int64_t> out, std::int64_t number) { out(0) = number; }, out(sum), mine);
+    graph.submit(
+        "number", vector_core, [](Block&, View<std::int64_t> out, std::int64_t number) { out(0) = number; }, out(sum),
+        mine);
     const auto next = told.at((graph.rank() + 1) % graph.ranks())[0];
     const auto own = told.mine()[0];
     graph.submit(
@@ -101,7 +108,8 @@ class Mendable {
           block.notify(next, sum_view(0), Notify::set);
           block.wait(own, Compare::ne, 0);
           std::atomic_ref<std::int64_t> cell(*own.cell);
-          sum_view(0) += cell.exchange(0, std::memory_order_seq_cst);  // seq_cst: the next round's notify may not come before
+          sum_view(0) +=
+              cell.exchange(0, std::memory_order_seq_cst);  // seq_cst: the next round's notify may not come before
         },
         inout(sum));
   }
@@ -118,7 +126,8 @@ struct Setting {
 };
 
 /// The first error of a broken program; afterwards the session, recovered, and a new one on the same device must work.
-inline Error failure_of(const Setting& setting, std::function<void(Orchestrator&, const Io&)> broken, std::function<void(Plan&)> declare = {}) {
+inline Error failure_of(const Setting& setting, std::function<void(Orchestrator&, const Io&)> broken,
+                        std::function<void(Plan&)> declare = {}) {
   Device device = open_host(setting.ranks, setting.threads);
   Mendable mendable(std::move(broken), std::move(declare));
   Session session = device.prepare(mendable.program(), setting.config);

@@ -17,15 +17,20 @@ std::string describe(std::string_view name, std::uint64_t bytes) {
 
 }  // namespace
 
-const heddle::detail::WindowTable* WindowList::allocate(int rank, std::string_view name, std::uint64_t bytes, const Location& location) {
+const heddle::detail::WindowTable* WindowList::allocate(int rank, std::string_view name, std::uint64_t bytes,
+                                                        const Location& location) {
   if (bytes == 0 || bytes > window_bytes_most)
-    throw Error(Code::invalid_argument, "window " + describe(name, bytes) + ": allowed are 1 byte to 1 TiB").at_rank(rank).at_location(location);
+    throw Error(Code::invalid_argument, "window " + describe(name, bytes) + ": allowed are 1 byte to 1 TiB")
+        .at_rank(rank)
+        .at_location(location);
   std::size_t& mine = count_[static_cast<std::size_t>(rank)];
   if (mine < windows_.size()) {
     const WindowEntry& entry = *windows_[mine];
     if (entry.table.bytes != bytes || entry.name != name)
-      throw Error(Code::window_mismatch, "window " + std::to_string(mine) + " is " + describe(name, bytes) + " on rank " + std::to_string(rank) +
-                                             ", but " + describe(entry.name, entry.table.bytes) + " on rank " + std::to_string(entry.first_rank))
+      throw Error(Code::window_mismatch, "window " + std::to_string(mine) + " is " + describe(name, bytes) +
+                                             " on rank " + std::to_string(rank) + ", but " +
+                                             describe(entry.name, entry.table.bytes) + " on rank " +
+                                             std::to_string(entry.first_rank))
           .at_rank(rank)
           .at_location(location);
     ++mine;
@@ -51,7 +56,8 @@ const heddle::detail::WindowTable* WindowList::find(std::string_view name) const
     if (entry->name == name) return &entry->table;
     known += (known.empty() ? "" : ", ") + entry->name;
   }
-  throw Error(Code::invalid_argument, "no window is named \"" + std::string(name) + "\"; there are: " + (known.empty() ? "none" : known));
+  throw Error(Code::invalid_argument,
+              "no window is named \"" + std::string(name) + "\"; there are: " + (known.empty() ? "none" : known));
 }
 
 bool WindowList::all_equal() const {
@@ -63,8 +69,9 @@ Error WindowList::mismatch() const {
   const auto without = static_cast<int>(fewest - count_.begin());
   const auto with = static_cast<int>(most - count_.begin());
   const WindowEntry& entry = *windows_[*fewest];
-  return Error(Code::window_mismatch, "rank " + std::to_string(with) + " allocates window " + std::to_string(*fewest) + ", " +
-                                          describe(entry.name, entry.table.bytes) + "; rank " + std::to_string(without) + " does not")
+  return Error(Code::window_mismatch, "rank " + std::to_string(with) + " allocates window " + std::to_string(*fewest) +
+                                          ", " + describe(entry.name, entry.table.bytes) + "; rank " +
+                                          std::to_string(without) + " does not")
       .at_rank(without);
 }
 

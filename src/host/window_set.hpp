@@ -4,9 +4,8 @@
 // makes the parts of all, zeroed, so that nobody waits for anybody; those that follow are held to its size.
 #pragma once
 
-#include <heddle/window.hpp>
-
 #include <cstdint>
+#include <heddle/window.hpp>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,7 +29,8 @@ class WindowList {
   explicit WindowList(int ranks) : ranks_(ranks), count_(static_cast<std::size_t>(ranks), 0) {}
 
   // The rank's next window. Throws window_mismatch when the ranks that came before made another one.
-  const heddle::detail::WindowTable* allocate(int rank, std::string_view name, std::uint64_t bytes, const Location& location);
+  const heddle::detail::WindowTable* allocate(int rank, std::string_view name, std::uint64_t bytes,
+                                              const Location& location);
   // Throws invalid_argument, naming the windows that there are.
   const heddle::detail::WindowTable* find(std::string_view name) const;
   // After every rank's plan: what the plans have made stays; what rounds allocate is counted anew in each of them.
@@ -59,7 +59,8 @@ template <base::Environment E>
 class WindowSet {
  public:
   explicit WindowSet(int ranks) : list_(ranks) {}
-  const heddle::detail::WindowTable* allocate(int rank, std::string_view name, std::uint64_t bytes, const Location& location) {
+  const heddle::detail::WindowTable* allocate(int rank, std::string_view name, std::uint64_t bytes,
+                                              const Location& location) {
     const std::lock_guard guard(lock_);
     any_.store(1, std::memory_order_relaxed);  // relaxed: see covers()
     return list_.allocate(rank, name, bytes, location);

@@ -14,7 +14,8 @@ class WorkerTraces {
  public:
   WorkerTraces(int, std::uint32_t, bool) {}
   std::uint64_t now() const { return 0; }
-  void write(std::uint32_t, base::Event, std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t, int, std::uint8_t = 0) {}
+  void write(std::uint32_t, base::Event, std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t, int,
+             std::uint8_t = 0) {}
   bool on() const { return false; }
   void freeze() {}
   void thaw() {}
@@ -23,10 +24,11 @@ class WorkerTraces {
 template <>
 class WorkerTraces<base::HostEnvironment> {
  public:
-  WorkerTraces(int workers, std::uint32_t entries, bool enabled) : set_(workers, entries, enabled), start_(base::TickClock::sample()) {}
+  WorkerTraces(int workers, std::uint32_t entries, bool enabled)
+      : set_(workers, entries, enabled), start_(base::TickClock::sample()) {}
   std::uint64_t now() const { return base::ticks(); }
-  void write(std::uint32_t worker, base::Event kind, std::uint64_t start, std::uint64_t end, std::uint64_t subject, std::uint32_t value,
-             std::uint32_t task, int rank, std::uint8_t flags = 0) {
+  void write(std::uint32_t worker, base::Event kind, std::uint64_t start, std::uint64_t end, std::uint64_t subject,
+             std::uint32_t value, std::uint32_t task, int rank, std::uint8_t flags = 0) {
     set_[static_cast<int>(worker)].write(kind, start, end, subject, value, task, rank, flags);
   }
   bool on() const { return set_.enabled(); }

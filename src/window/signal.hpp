@@ -3,9 +3,8 @@
 // Access to the cells of windows, at their width.
 #pragma once
 
-#include <heddle/block.hpp>
-
 #include <cstdint>
+#include <heddle/block.hpp>
 
 #include "base/environment.hpp"
 

@@ -122,7 +122,9 @@ class WaitTable {
 
   // Cells stand close together: neighbours go to different buckets. By offset in the page, so that a lab run does not
   // depend on where memory lies.
-  Bucket& bucket_of(const void* cell) { return buckets_[(reinterpret_cast<std::uintptr_t>(cell) & 0xfffU) / 4 % bucket_count]; }
+  Bucket& bucket_of(const void* cell) {
+    return buckets_[(reinterpret_cast<std::uintptr_t>(cell) & 0xfffU) / 4 % bucket_count];
+  }
 
   void unlink(Bucket& bucket, WaitNode& node) {
     WaitNode** place = &bucket.first;
