@@ -2,19 +2,19 @@
 //
 // Random programs on the host backend against the serial interpreter. HEDDLE_SEED chooses the first program,
 // HEDDLE_GRAPHS how many there are.
-#include <heddle/heddle.hpp>
+#include "tests/random_graph.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <heddle/heddle.hpp>
 #include <iostream>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "base/sanitizer.hpp"
-#include "tests/random_graph.hpp"
 #include "tests/random_graph_replay.hpp"
 
 namespace heddle::random_graph {
@@ -85,9 +85,12 @@ SessionConfig random_config(Random& random, const Need& least, Coverage& coverag
   config.recorder_entries = 64;
   config.waiting_blocks = 64;
   config.checked = random.chance(70);
-  const auto more = [&](std::uint64_t size) { return random.chance(50) ? size : size + size * static_cast<std::uint64_t>(random.below(4)); };
+  const auto more = [&](std::uint64_t size) {
+    return random.chance(50) ? size : size + size * static_cast<std::uint64_t>(random.below(4));
+  };
   if (random.chance(70)) {
-    config.ring = {static_cast<std::uint32_t>(more(least.task_window)), more(least.heap_bytes), static_cast<std::uint32_t>(more(least.dep_pool))};
+    config.ring = {static_cast<std::uint32_t>(more(least.task_window)), more(least.heap_bytes),
+                   static_cast<std::uint32_t>(more(least.dep_pool))};
     coverage.tight += config.ring.task_window == least.task_window ? 1 : 0;
   } else {
     config.ring = {1024, 1U << 20U, 8192};
@@ -97,8 +100,10 @@ SessionConfig random_config(Random& random, const Need& least, Coverage& coverag
 }
 
 std::string text_of(const SessionConfig& config, int threads) {
-  return "threads " + std::to_string(threads) + ", task_window " + std::to_string(config.ring.task_window) + ", heap_bytes " + std::to_string(config.ring.heap_bytes) +
-         ", dep_pool " + std::to_string(config.ring.dep_pool) + ", region_entries " + std::to_string(config.region_entries) + ", checked " + std::to_string(config.checked);
+  return "threads " + std::to_string(threads) + ", task_window " + std::to_string(config.ring.task_window) +
+         ", heap_bytes " + std::to_string(config.ring.heap_bytes) + ", dep_pool " +
+         std::to_string(config.ring.dep_pool) + ", region_entries " + std::to_string(config.region_entries) +
+         ", checked " + std::to_string(config.checked);
 }
 
 // Leaves out steps one by one for as long as the rest still differs.
@@ -128,9 +133,10 @@ Program shrunk(Device& device, const SessionConfig& config, Program program, boo
   return program;
 }
 
-void report(Device& device, const SessionConfig& config, const Case& failed, std::uint64_t session_seed, const std::string& difference) {
-  ADD_FAILURE() << "program " << failed.program.seed << " (HEDDLE_SEED=" << session_seed << " HEDDLE_GRAPHS=" << graphs_in_session
-                << " repeats its session): " << difference << "\n"
+void report(Device& device, const SessionConfig& config, const Case& failed, std::uint64_t session_seed,
+            const std::string& difference) {
+  ADD_FAILURE() << "program " << failed.program.seed << " (HEDDLE_SEED=" << session_seed
+                << " HEDDLE_GRAPHS=" << graphs_in_session << " repeats its session): " << difference << "\n"
                 << text_of(config, device.threads()) << "\n"
                 << "what is left of it and still fails:\n"
                 << describe(shrunk(device, config, failed.program, true));
@@ -150,7 +156,8 @@ TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
   const std::uint64_t first = first_seed(), number = graphs();
   std::cout << "seed " << first << ", " << number << " graphs" << std::endl;
   std::vector<Device> devices;
-  for (int threads = 1; threads <= 3; ++threads) devices.push_back(Device::open("host", {.ranks = 1, .threads = threads}));
+  for (int threads = 1; threads <= 3; ++threads)
+    devices.push_back(Device::open("host", {.ranks = 1, .threads = threads}));
   Coverage coverage;
   for (std::uint64_t done = 0; done < number; done += graphs_in_session) {
     std::vector<Case> cases;
@@ -169,8 +176,10 @@ TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
       if (!difference.empty()) return report(device, config, one, first + done, difference);
     }
   }
-  std::cout << coverage.tasks << " tasks, " << coverage.edges << " edges, " << coverage.exact << " graphs with exact edges (" << coverage.superfluous << " edges too many), " << coverage.not_run
-            << " false predicates, " << coverage.manual << " manual scopes, " << coverage.reads << " reads, " << coverage.tight << " tight sessions\n";
+  std::cout << coverage.tasks << " tasks, " << coverage.edges << " edges, " << coverage.exact
+            << " graphs with exact edges (" << coverage.superfluous << " edges too many), " << coverage.not_run
+            << " false predicates, " << coverage.manual << " manual scopes, " << coverage.reads << " reads, "
+            << coverage.tight << " tight sessions\n";
   if (number < 500) return;  // too few to say anything of their variety
   EXPECT_GT(coverage.exact, number / 100);
   EXPECT_LT(coverage.superfluous, coverage.edges / 10'000 + 10);
@@ -180,7 +189,8 @@ TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
   EXPECT_GT(coverage.tight, number / graphs_in_session / 10);
 }
 
-// The comparison above can fail: without edges it soon does. The tasks then race, which the thread sanitizer may not see.
+// The comparison above can fail: without edges it soon does. The tasks then race, which the thread sanitizer may not
+// see.
 TEST(RandomGraph, ProgramsWithoutEdgesAreFoundToDiffer) {
   if (HEDDLE_TSAN) GTEST_SKIP() << "data races on purpose";
   const std::uint64_t first = first_seed();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs that need more of a ring than it has, and programs that need all of it: what is reported, and what passes.
-#include <heddle/heddle.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdint>
+#include <heddle/heddle.hpp>
 #include <optional>
 #include <string>
 #include <thread>
@@ -51,7 +50,7 @@ class RingCases : public testing::Test {
   // The program fails for lack of `setting`, names the least value, and that is the least: it passes, `less` under it
   // does not. Returns the first message.
   template <class T, class F>
-  std::string expect_least(SessionConfig config, T RingConfig::*setting, const char* name, Code code, T less, F body) {
+  std::string expect_least(SessionConfig config, T RingConfig::* setting, const char* name, Code code, T less, F body) {
     const Outcome failed = run(config, body);
     EXPECT_EQ(failed.code(), code) << failed.message();
     const std::string message = failed.message();
@@ -91,7 +90,8 @@ TEST_F(RingCases, FortyTasksInOneScopeNeedAWindowOfForty) {
     const Scope scope = graph.scope();
     for (int i = 0; i < 40; ++i) graph.submit("forty", vector_core, nothing);
   };
-  const std::string message = expect_least(ring(32), &RingConfig::task_window, "task_window", Code::scope_deadlock, 1U, body);
+  const std::string message =
+      expect_least(ring(32), &RingConfig::task_window, "task_window", Code::scope_deadlock, 1U, body);
   EXPECT_THAT(message, HasSubstr("task_window = 40 "));
   EXPECT_THAT(message, HasSubstr("32 tasks held by the open scope at " + here(line)));
 }
@@ -110,8 +110,8 @@ TEST_F(RingCases, AHeapThatAScopeHoldsIsReportedWithTheLeastThatServes) {
     const Scope scope = graph.scope();
     for (std::int64_t i = 0; i < rest; ++i) graph.submit("rest", vector_core, fill, new_tensor<std::uint8_t>(each));
   };
-  const std::string message =
-      expect_least(ring(1024, 256U << 10U), &RingConfig::heap_bytes, "heap_bytes", Code::heap_ring_deadlock, std::uint64_t{1024}, body);
+  const std::string message = expect_least(ring(1024, 256U << 10U), &RingConfig::heap_bytes, "heap_bytes",
+                                           Code::heap_ring_deadlock, std::uint64_t{1024}, body);
   EXPECT_THAT(message, HasSubstr("heap_bytes = " + std::to_string(held * each) + " "));
   EXPECT_THAT(message, HasSubstr("262144 bytes in 64 tasks held by the open scope at " + here(line)));
 }
@@ -120,7 +120,8 @@ TEST_F(RingCases, OneOutputLargerThanTheHeapIsRefusedAtOnce) {
   const auto body = [](Orchestrator& graph) {
     graph.submit("large", vector_core, [](Block&, const View<std::uint8_t, 1>&) {}, new_tensor<std::uint8_t>(32768));
   };
-  const std::string message = expect_least(ring(4, 1024), &RingConfig::heap_bytes, "heap_bytes", Code::heap_ring_deadlock, std::uint64_t{1024}, body);
+  const std::string message = expect_least(ring(4, 1024), &RingConfig::heap_bytes, "heap_bytes",
+                                           Code::heap_ring_deadlock, std::uint64_t{1024}, body);
   EXPECT_THAT(message, HasSubstr("32768 bytes asked for at once, more than the heap of ring 0 (1024 bytes)"));
 }
 
@@ -138,7 +139,8 @@ TEST_F(RingCases, TheLeastHeapCountsPredicatesAndLargeClosures) {
       graph.submit("both", vector_core, Large{}, new_tensor<std::uint8_t>(1), when(wrap(&flag, 1), Compare::eq, 0));
     }
   };
-  expect_least(ring(1024, 8192), &RingConfig::heap_bytes, "heap_bytes", Code::heap_ring_deadlock, std::uint64_t{1024}, body);
+  expect_least(ring(1024, 8192), &RingConfig::heap_bytes, "heap_bytes", Code::heap_ring_deadlock, std::uint64_t{1024},
+               body);
 }
 
 TEST_F(RingCases, NestedScopesThatShareARingAreSizedTogether) {
@@ -155,7 +157,8 @@ TEST_F(RingCases, NestedScopesThatShareARingAreSizedTogether) {
     }
   };
   // Depths 3 to 8 share the last ring: 18 tasks.
-  const std::string message = expect_least(ring(4), &RingConfig::task_window, "task_window", Code::flow_control_deadlock, 1U, body);
+  const std::string message =
+      expect_least(ring(4), &RingConfig::task_window, "task_window", Code::flow_control_deadlock, 1U, body);
   EXPECT_THAT(message, HasSubstr("task_window = 18 "));
 }
 
@@ -182,7 +185,8 @@ TEST_F(RingCases, ADependencyPoolThatOneTaskExceedsIsNamedWithItsNeed) {
   };
   const Outcome outcome = run(ring(1024, 1024, 4), body);
   EXPECT_EQ(outcome.code(), Code::dep_pool_overflow);
-  EXPECT_THAT(outcome.message(), HasSubstr("one task has 128 producers, more than the dependency pool of ring 0 (4 entries)"));
+  EXPECT_THAT(outcome.message(),
+              HasSubstr("one task has 128 producers, more than the dependency pool of ring 0 (4 entries)"));
   EXPECT_THAT(outcome.message(), HasSubstr("dep_pool = 128 is needed"));
   EXPECT_EQ(run(ring(1024, 1024, 127), body).code(), Code::dep_pool_overflow);
   EXPECT_EQ(run(ring(1024, 1024, 128), body).code(), Code::ok);
@@ -193,7 +197,8 @@ TEST_F(RingCases, ADependencyPoolThatAScopeHoldsIsNamedWithItsHolder) {
   const auto body = [&line](Orchestrator& graph) {
     line = __LINE__ + 1;
     const Scope scope = graph.scope();
-    const auto a = graph.submit("a", vector_core, nothing), b = graph.submit("b", vector_core, nothing), c = graph.submit("c", vector_core, nothing);
+    const auto a = graph.submit("a", vector_core, nothing), b = graph.submit("b", vector_core, nothing),
+               c = graph.submit("c", vector_core, nothing);
     graph.submit("first", vector_core, nothing, after(a, b, c));
     graph.submit("second", vector_core, nothing, after(a, b, c));
   };
@@ -234,7 +239,8 @@ TEST_F(RingCases, ASlowTaskThatHoldsAFullRingRaisesNoAlarm) {
     }
     for (int i = 0; i < 32; ++i) {
       const Scope scope = graph.scope();
-      graph.submit("quick", vector_core, [](Block&, const View<int, 1>& count) { ++count(0); }, inout(wrap(&after_it, 1)));
+      graph.submit(
+          "quick", vector_core, [](Block&, const View<int, 1>& count) { ++count(0); }, inout(wrap(&after_it, 1)));
     }
   };
   const Outcome outcome = run(config, body);
@@ -242,19 +248,24 @@ TEST_F(RingCases, ASlowTaskThatHoldsAFullRingRaisesNoAlarm) {
   EXPECT_EQ(after_it, 32);
 }
 
-// Rounds end with empty rings that stand wherever the last task left them: window, heap and pool are whole all the same.
+// Rounds end with empty rings that stand wherever the last task left them: window, heap and pool are whole all the
+// same.
 TEST_F(RingCases, AnEmptyRingServesItsWholeCapacityWhereverItIsParked) {
   static constexpr std::uint64_t heap = 5 * 1024;
   static constexpr int window = 7, pool = 5;
   struct Parked {
     void rank(Orchestrator& graph, const Io&) const {
-      if (graph.round() % 2 == 0) park(graph, graph.round() / 2);
-      else all(graph);
+      if (graph.round() % 2 == 0)
+        park(graph, graph.round() / 2);
+      else
+        all(graph);
     }
     static void park(Orchestrator& graph, std::int64_t by) {
       for (std::int64_t i = 0; i < by % window; ++i) graph.submit("park", vector_core, nothing);
       const auto first = graph.submit("first", vector_core, nothing);
-      graph.submit("heap", vector_core, [](Block&, const View<std::uint8_t, 1>&) {}, new_tensor<std::uint8_t>(1024 * (by % 5 + 1)), after(first));
+      graph.submit(
+          "heap", vector_core, [](Block&, const View<std::uint8_t, 1>&) {},
+          new_tensor<std::uint8_t>(1024 * (by % 5 + 1)), after(first));
     }
     static void all(Orchestrator& graph) {
       const auto fill = [](Block&, const View<std::uint8_t, 1>& out) {
@@ -274,7 +285,9 @@ TEST_F(RingCases, AnEmptyRingServesItsWholeCapacityWhereverItIsParked) {
     const Outcome outcome = run(ring(8, heap), [kib](Orchestrator& graph) {
       for (const std::int64_t bytes : {1024 * kib, std::int64_t{heap}, std::int64_t{heap}}) {
         const Scope scope = graph.scope();
-        graph.submit("one", vector_core, [](Block&, const View<std::uint8_t, 1>& out) { out(out.shape(0) - 1) = 1; }, new_tensor<std::uint8_t>(bytes));
+        graph.submit(
+            "one", vector_core, [](Block&, const View<std::uint8_t, 1>& out) { out(out.shape(0) - 1) = 1; },
+            new_tensor<std::uint8_t>(bytes));
       }
     });
     EXPECT_EQ(outcome.code(), Code::ok) << outcome.message();
@@ -296,7 +309,8 @@ TEST_F(RingCases, DisjointViewsAreWrittenTogetherAndReadWhole) {
       block.wait(gate, Compare::ge, side * side + 1);
     };
     for (std::int64_t i = 0; i < side * side; ++i)
-      graph.submit("write", vector_core, write, out(all.view({i / side * tile, i % side * tile}, {tile, tile})), static_cast<std::uint32_t>(i));
+      graph.submit("write", vector_core, write, out(all.view({i / side * tile, i % side * tile}, {tile, tile})),
+                   static_cast<std::uint32_t>(i));
     for (auto& sum : sums) {
       const auto read = [](Block&, const View<const std::uint32_t, 2>& whole, const View<std::uint64_t, 1>& out) {
         for (const std::uint32_t element : whole.span()) out(0) += element;
@@ -322,7 +336,8 @@ TEST_F(RingCases, AHundredProducersEachPrecedeSixtyFourConsumers) {
       block.wait(gate, Compare::eq, 1);
       out(0) = value;
     };
-    for (std::int64_t i = 0; i < producers; ++i) graph.submit("produce", vector_core, produce, out(all.rows(i, 1)), static_cast<std::uint64_t>(i + 1));
+    for (std::int64_t i = 0; i < producers; ++i)
+      graph.submit("produce", vector_core, produce, out(all.rows(i, 1)), static_cast<std::uint64_t>(i + 1));
     const auto consume = [](Block&, const View<const std::uint64_t, 1>& from, const View<std::uint64_t, 1>& sum) {
       sum(0) = 0;
       for (const std::uint64_t value : from.span()) sum(0) += value;

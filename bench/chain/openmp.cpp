@@ -24,7 +24,6 @@ int main(int argc, char** argv) {
   ensure_openmp_settings(argv);
   return run_main(argc, argv, [](const Options& options) {
     FlatCells cells(1);
-    measure_tasks(
-        "chain", "openmp", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks("chain", "openmp", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
   });
 }

@@ -41,7 +41,6 @@ int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     const StarpuSession session("1");
     FlatCells cells(1);
-    measure_tasks(
-        "chain", "starpu", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks("chain", "starpu", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
   });
 }

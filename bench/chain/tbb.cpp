@@ -19,8 +19,7 @@ int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     in_tbb_arena([&] {
       FlatCells cells(1);
-      measure_tasks(
-          "chain", "tbb", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+      measure_tasks("chain", "tbb", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
     });
   });
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <heddle/heddle.hpp>
-
 #include <utility>
 
 #include "common/harness.hpp"

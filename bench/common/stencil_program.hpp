@@ -25,8 +25,8 @@ struct StencilProgram {
             [](heddle::Block&, const CellView& left, const CellView& here, const CellView& right, const OutView& out) {
               Kernel::stencil(*left.data(), *here.data(), *right.data(), *out.data());
             },
-            in(source.rows(StencilCells::left(i), 1)), in(source.rows(i, 1)), in(source.rows(StencilCells::right(i), 1)),
-            out(target.rows(i, 1)));
+            in(source.rows(StencilCells::left(i), 1)), in(source.rows(i, 1)),
+            in(source.rows(StencilCells::right(i), 1)), out(target.rows(i, 1)));
       }
     }
   }

@@ -19,7 +19,8 @@ struct IndependentProgram {
       for (int i = first; i < first + tasks_in_scope; ++i) {
         graph.submit(
             "cell", heddle::vector_core,
-            [](heddle::Block&, const heddle::View<Cell>& cell) { Kernel::independent(*cell.data()); }, out(all.rows(i, 1)));
+            [](heddle::Block&, const heddle::View<Cell>& cell) { Kernel::independent(*cell.data()); },
+            out(all.rows(i, 1)));
       }
     }
   }
@@ -35,6 +36,7 @@ std::int64_t run(FlatCells& cells) {
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     FlatCells cells(flat_tasks);
-    measure_tasks("independent", "heddle", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks(
+        "independent", "heddle", cells, []<class Kernel>(FlatCells& all) { return run<Kernel>(all); }, options);
   });
 }

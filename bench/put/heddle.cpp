@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     contender.verify = [&] {
       std::copy(pattern.begin(), pattern.end(), session.input<unsigned char>(0, "source").begin());
       session.run();
-      require(std::memcmp(session.window(1, "target").data(), pattern.data(), work.bytes) == 0, "the copy is not the source");
+      require(std::memcmp(session.window(1, "target").data(), pattern.data(), work.bytes) == 0,
+              "the copy is not the source");
     };
     contender.sample = [&] { return time_ns([&] { session.run(); }); };
     measure(contender, options);

@@ -15,6 +15,7 @@ std::int64_t run(StencilCells& cells) {
 int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     StencilCells cells;
-    measure_tasks("stencil", "heddle", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
+    measure_tasks(
+        "stencil", "heddle", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
   });
 }

@@ -19,8 +19,7 @@ int main(int argc, char** argv) {
   return run_main(argc, argv, [](const Options& options) {
     in_tbb_arena([&] {
       StencilCells cells;
-      measure_tasks(
-          "stencil", "tbb", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
+      measure_tasks("stencil", "tbb", cells, []<class Kernel>(StencilCells& all) { return run<Kernel>(all); }, options);
     });
   });
 }

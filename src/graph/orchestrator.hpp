@@ -157,7 +157,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
 
   bool settle(const heddle::detail::ArgRecord& element, const Location& location) override {
     if (stopped()) {
-      stuck_.incomplete = true;  // what the program does next may depend on the value
+      stuck_.incomplete = true;                                // what the program does next may depend on the value
       if (++refused_ > refused_most) throw base::Cancelled{};  // a program that polls the element
       return false;
     }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/ring.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "base/host_environment.hpp"
+#include "graph/ring.hpp"
 
 namespace heddle::graph {
 namespace {

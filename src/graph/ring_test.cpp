@@ -39,7 +39,9 @@ template <base::Environment E>
 class Pairs {
  public:
   explicit Pairs(std::uint32_t pairs)
-      : ring_({.task_window = 16, .heap_bytes = places * heap_alignment, .dep_pool = 16}, 0), written_(pairs), ready_(pairs) {}
+      : ring_({.task_window = 16, .heap_bytes = places * heap_alignment, .dep_pool = 16}, 0),
+        written_(pairs),
+        ready_(pairs) {}
 
   void submit() {
     for (std::uint32_t pair = 0; pair < written_.size(); ++pair) {
@@ -95,7 +97,8 @@ class Pairs {
     return slot;
   }
   void publish(Slot<E>& reader) {
-    ready_[reader.next_block.load()].store(&reader, std::memory_order_release);  // release: partner is the acquire in await()
+    ready_[reader.next_block.load()].store(&reader,
+                                           std::memory_order_release);  // release: partner is the acquire in await()
   }
   static Slot<E>& await(SlotCell& cell) {
     for (std::uint32_t n = 0;; ++n) {
@@ -103,7 +106,9 @@ class Pairs {
       E::pause(n);
     }
   }
-  std::size_t place(const Slot<E>& slot) const { return static_cast<std::size_t>(slot.memory - ring_.heap_base()) / heap_alignment % places; }
+  std::size_t place(const Slot<E>& slot) const {
+    return static_cast<std::size_t>(slot.memory - ring_.heap_base()) / heap_alignment % places;
+  }
 
   Ring<E> ring_;
   std::vector<SlotCell> written_;  // by pair: its tasks, once they may run
@@ -133,16 +138,21 @@ const lab::Options options{.step_limit = 50'000};
 
 TEST(Ring, memory_is_handed_out_again_only_when_its_last_user_is_done_in_the_lab) {
   std::set<std::string> reached;
-  const Outcome outcome = lab::first_failure(lab::seeds(3000), [&](Machine& machine) {
-    Outcome one = in_lab(machine);
-    reached.insert(one.marks.begin(), one.marks.end());
-    return one;
-  }, options);
+  const Outcome outcome = lab::first_failure(
+      lab::seeds(3000),
+      [&](Machine& machine) {
+        Outcome one = in_lab(machine);
+        reached.insert(one.marks.begin(), one.marks.end());
+        return one;
+      },
+      options);
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
   for (const char* const state : {"ring_full", "ring_wrapped"}) EXPECT_EQ(reached.count(state), 1U) << state;
 }
 
-TEST(Ring, memory_is_handed_out_again_only_when_its_last_user_is_done_on_real_threads) { on_threads<HostEnvironment>(20'000); }
+TEST(Ring, memory_is_handed_out_again_only_when_its_last_user_is_done_on_real_threads) {
+  on_threads<HostEnvironment>(20'000);
+}
 
 constexpr lab::Mutant faults[] = {
     {"unpin", "a tensor's memory is handed out again while a reader is not done"},

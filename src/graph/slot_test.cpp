@@ -33,8 +33,8 @@ void expect(bool condition, const char* what) {
   if (!condition) throw std::runtime_error(what);
 }
 
-// `sources` tasks that agents complete, and below each pair of neighbours one consumer, and so on down to a single task:
-// a pyramid. Whoever makes a consumer ready runs and completes it at once.
+// `sources` tasks that agents complete, and below each pair of neighbours one consumer, and so on down to a single
+// task: a pyramid. Whoever makes a consumer ready runs and completes it at once.
 template <base::Environment E>
 class Pyramid {
  public:
@@ -72,7 +72,8 @@ class Pyramid {
   // After all agents have ended.
   std::string wrong() {
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (tasks_[i].runs.load() != 1) return "task " + std::to_string(i) + " ran " + std::to_string(tasks_[i].runs.load()) + " times";
+      if (tasks_[i].runs.load() != 1)
+        return "task " + std::to_string(i) + " ran " + std::to_string(tasks_[i].runs.load()) + " times";
     }
     return tasks_[count_ - 1].result.load() == (std::uint64_t{1} << (sources_ - 1)) ? "" : "the result is wrong";
   }
@@ -121,8 +122,7 @@ class Pyramid {
       sum += value;
     }
     task.result.store(task.producers[0] == nullptr ? 1 : sum);
-    complete(
-        slot, [this](Slot<E>& consumer) { run(consumer, consumer.next_block.load()); }, [](Slot<E>&) {});
+    complete(slot, [this](Slot<E>& consumer) { run(consumer, consumer.next_block.load()); }, [](Slot<E>&) {});
   }
 
   std::uint32_t sources_;
@@ -164,17 +164,22 @@ const lab::Options options{.step_limit = 50'000};
 
 TEST(Wiring, each_consumer_is_made_ready_once_and_after_its_producers_in_the_lab) {
   std::set<std::string> reached;
-  const Outcome outcome = lab::first_failure(lab::seeds(10'000), [&](Machine& machine) {
-    Outcome one = in_lab(machine);
-    reached.insert(one.marks.begin(), one.marks.end());
-    return one;
-  }, options);
+  const Outcome outcome = lab::first_failure(
+      lab::seeds(10'000),
+      [&](Machine& machine) {
+        Outcome one = in_lab(machine);
+        reached.insert(one.marks.begin(), one.marks.end());
+        return one;
+      },
+      options);
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
   for (const char* const state : {"link_was_too_late", "ready_by_the_orchestrator"})
     EXPECT_TRUE(reached.count(state) == 1) << state;
 }
 
-TEST(Wiring, each_consumer_is_made_ready_once_and_after_its_producers_on_real_threads) { on_threads<HostEnvironment>(300); }
+TEST(Wiring, each_consumer_is_made_ready_once_and_after_its_producers_on_real_threads) {
+  on_threads<HostEnvironment>(300);
+}
 
 constexpr lab::Mutant faults[] = {
     {"fan_in_drop", "a task starts and reads stale inputs of a producer that another core completed"},

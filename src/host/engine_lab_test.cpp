@@ -2,9 +2,9 @@
 //
 // The whole engine in the lab: programs of two ranks, under thousands of interleavings of their workers.
 #include <gtest/gtest.h>
-#include <heddle/program.hpp>
 
 #include <cstdint>
+#include <heddle/program.hpp>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -94,11 +94,12 @@ void expect_no_error(const Engine<LabEnvironment>& engine) {
   expect(!error, error ? error->what() : "");
 }
 
-// What orders kernels is seen in cells of the lab that go with the data: one for each place of a rank's heap and half of
-// it, and for each rank's sum and last word.
+// What orders kernels is seen in cells of the lab that go with the data: one for each place of a rank's heap and half
+// of it, and for what each rank sums, leaves for the other, and reports.
 struct Witness {
   Plain<std::int32_t> heap[ranks][small_heap / 1024][2];
   Plain<std::int32_t> sum[ranks];
+  Plain<std::int32_t> left[ranks];
   Plain<std::int32_t> result[ranks];  // by the orchestrators
 };
 
@@ -128,42 +129,61 @@ struct Exchange {
     const auto arrived = graph.window("arrived").signals<std::int32_t>();
     const bool broken = throws_in_first_round && graph.round() == 0 && me == 0;
 
-    graph.submit("clear", vector_core, [=](Block&, Ints s) { store_sum(seen, me, s, [](std::int64_t) { return 0; }); }, out(sum));
+    // The cell goes on counting, except after a failure, which clears it.
+    const std::int32_t count = throws_in_first_round ? 1 : static_cast<std::int32_t>(graph.round()) + 1;
+
+    graph.submit(
+        "clear", vector_core, [=](Block&, Ints s) { store_sum(seen, me, s, [](std::int64_t) { return 0; }); },
+        out(sum));
     for (std::int32_t step = 0; step < steps; ++step) {
       const auto scope = graph.scope();
-      const auto square = graph.spmd("square", vector_core, 2, [=](Block& block, ConstInts in_x, Ints squares) {
-        const std::int64_t half = block.index();
-        seen->heap[me][place(&squares(0))][half].store(step);
-        for (std::int64_t i = 2 * half; i < 2 * half + 2; ++i) squares(i) = in_x(i) * in_x(i);
-      }, in(x), new_tensor<std::int32_t>(4));
-      graph.submit("add", vector_core, [=](Block&, ConstInts squares, Ints s) {
-        for (std::int64_t half = 0; half < 2; ++half) expect(seen->heap[me][place(&squares(0))][half].load() == step, "a tensor was overwritten while it was in use");
-        store_sum(seen, me, s, [&](std::int64_t i) { return s(i) + squares(i); });
-      }, in(square.output<0>()), inout(sum));
+      const auto square = graph.spmd(
+          "square", vector_core, 2,
+          [=](Block& block, ConstInts in_x, Ints squares) {
+            const std::int64_t half = block.index();
+            seen->heap[me][place(&squares(0))][half].store(step);
+            for (std::int64_t i = 2 * half; i < 2 * half + 2; ++i) squares(i) = in_x(i) * in_x(i);
+          },
+          in(x), new_tensor<std::int32_t>(4));
+      graph.submit(
+          "add", vector_core,
+          [=](Block&, ConstInts squares, Ints s) {
+            for (std::int64_t half = 0; half < 2; ++half)
+              expect(seen->heap[me][place(&squares(0))][half].load() == step,
+                     "a tensor was overwritten while it was in use");
+            store_sum(seen, me, s, [&](std::int64_t i) { return s(i) + squares(i); });
+          },
+          in(square.output<0>()), inout(sum));
     }
-    graph.submit("send", vector_core, [=](Block& block, ConstInts s) {
-      if (broken) throw std::runtime_error("broken");
-      expect(seen->sum[me].load() == s(0), "a sum was sent before it was complete");
-      block.put(inbox.at(peer), s);
-      block.notify(arrived.at(peer)[0], 1, Notify::add);
-    }, in(sum));
+    graph.submit(
+        "send", vector_core,
+        [=](Block& block, ConstInts s) {
+          if (broken) throw std::runtime_error("broken");
+          expect(seen->sum[me].load() == s(0), "a sum was sent before it was complete");
+          block.put(inbox.at(peer), s);
+          seen->left[me].store(count);  // left for the peer, as in an own window that it gets from
+          block.notify(arrived.at(peer)[0], 1, Notify::add);
+        },
+        in(sum));
 
     const auto collect = [=](Block&, ConstInts mine, ConstInts theirs, Ints y, Ints p) {
       expect(seen->sum[peer].load() == theirs(0), "the inbox was read before it was filled");
+      expect(seen->left[peer].load() == count, "what was left for the peer before the notify was not seen");
       for (std::int64_t i = 0; i < 4; ++i) y(i) = mine(i) + theirs(i);
       p(0) = y(0) + y(1) + y(2) + y(3);
     };
     const auto y = io.output<std::int32_t>("y");
-    // The cell goes on counting, except after a failure, which clears it.
-    const std::int32_t count = throws_in_first_round ? 1 : static_cast<std::int32_t>(graph.round()) + 1;
     if (me == 0) {
       const auto arrival = graph.dummy("arrival", completes_when(arrived.mine()[0], Compare::ge, count));
       graph.submit("collect", vector_core, collect, in(sum), in(inbox.mine()), out(y), out(probe), after(arrival));
     } else {
-      graph.submit("wait and collect", vector_core, [=](Block& block, ConstInts mine, ConstInts theirs, Ints to, Ints p) {
-        block.wait(arrived.mine()[0], Compare::ge, count);
-        collect(block, mine, theirs, to, p);
-      }, in(sum), in(inbox.mine()), out(y), out(probe));
+      graph.submit(
+          "wait and collect", vector_core,
+          [=](Block& block, ConstInts mine, ConstInts theirs, Ints to, Ints p) {
+            block.wait(arrived.mine()[0], Compare::ge, count);
+            collect(block, mine, theirs, to, p);
+          },
+          in(sum), in(inbox.mine()), out(y), out(probe));
     }
     seen->result[me].store(graph.read(probe));
   }
@@ -173,14 +193,19 @@ struct Exchange {
     for (std::int64_t i = 0; i < 4; ++i) s(i) = static_cast<std::int32_t>(value(i));
     seen->sum[me].store(s(0));
   }
-  static std::size_t place(const std::int32_t* data) { return reinterpret_cast<std::uintptr_t>(data) / 1024 % (small_heap / 1024); }
+  static std::size_t place(const std::int32_t* data) {
+    return reinterpret_cast<std::uintptr_t>(data) / 1024 % (small_heap / 1024);
+  }
 };
 
 // The inputs of rank r in round n are r + n + 1 .. r + n + 4.
-constexpr std::int32_t input_of(std::int64_t rank, std::int64_t round, std::int64_t i) { return static_cast<std::int32_t>(rank + round + i + 1); }
+constexpr std::int32_t input_of(std::int64_t rank, std::int64_t round, std::int64_t i) {
+  return static_cast<std::int32_t>(rank + round + i + 1);
+}
 std::int32_t output_of(std::int64_t round, std::int64_t i) {
   std::int32_t sum = 0;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) sum += Exchange::steps * input_of(rank, round, i) * input_of(rank, round, i);
+  for (std::int64_t rank = 0; rank < ranks; ++rank)
+    sum += Exchange::steps * input_of(rank, round, i) * input_of(rank, round, i);
   return sum;
 }
 
@@ -190,7 +215,8 @@ void check(Engine<LabEnvironment>& engine, const Witness& witness, std::int64_t 
   for (int rank = 0; rank < ranks; ++rank) {
     HostIo io(engine.rank(rank).io(), rank, ranks, round, 0);
     for (std::int64_t i = 0; i < 4; ++i)
-      expect(io.tensor<std::int32_t>("y")[static_cast<std::size_t>(i)] == output_of(round, i), "a wrong output of rank " + std::to_string(rank));
+      expect(io.tensor<std::int32_t>("y")[static_cast<std::size_t>(i)] == output_of(round, i),
+             "a wrong output of rank " + std::to_string(rank));
     expect(witness.result[rank].load() == total, "the orchestrator read a wrong scalar");
   }
 }
@@ -198,7 +224,8 @@ void check(Engine<LabEnvironment>& engine, const Witness& witness, std::int64_t 
 void fill(Engine<LabEnvironment>& engine, std::int64_t round) {
   for (int rank = 0; rank < ranks; ++rank) {
     HostIo io(engine.rank(rank).io(), rank, ranks, round, 0);
-    for (std::int64_t i = 0; i < 4; ++i) io.input<std::int32_t>("x")[static_cast<std::size_t>(i)] = input_of(rank, round, i);
+    for (std::int64_t i = 0; i < 4; ++i)
+      io.input<std::int32_t>("x")[static_cast<std::size_t>(i)] = input_of(rank, round, i);
   }
 }
 
@@ -217,15 +244,18 @@ Outcome broken_exchange(Machine& machine) {
     if (round == 1) engine.make_usable();
     fill(engine, round);
   };
-  return run_program(machine, Exchange{&witness, true}, 2, before, [&](Engine<LabEnvironment>& engine, std::int64_t round) {
-    if (round == 1) {
-      expect_no_error(engine);
-      return check(engine, witness, round);
-    }
-    const auto error = engine.first_error();
-    expect(error && error->code() == Code::kernel_failed && error->rank() == 0, error ? error->what() : "the kernel's exception was lost");
-    for (int rank = 0; rank < ranks; ++rank) expect(engine.rank(rank).state() == RankState::failed, "a rank has not failed");
-  });
+  return run_program(machine, Exchange{&witness, true}, 2, before,
+                     [&](Engine<LabEnvironment>& engine, std::int64_t round) {
+                       if (round == 1) {
+                         expect_no_error(engine);
+                         return check(engine, witness, round);
+                       }
+                       const auto error = engine.first_error();
+                       expect(error && error->code() == Code::kernel_failed && error->rank() == 0,
+                              error ? error->what() : "the kernel's exception was lost");
+                       for (int rank = 0; rank < ranks; ++rank)
+                         expect(engine.rank(rank).state() == RankState::failed, "a rank has not failed");
+                     });
 }
 
 // Every rank waits for a notify of the other, in a block and in a deferred condition: nobody sends any.
@@ -235,7 +265,8 @@ struct Deadlock {
     const auto cells = graph.window("cells").signals<std::int64_t>();
     graph.spmd("wait", vector_core, 2, [=](Block& block) { block.wait(cells.mine()[block.index()], Compare::ge, 1); });
     graph.dummy("arrival", completes_when(cells.mine()[0], Compare::ge, 2));
-    graph.submit("send", vector_core, [=](Block& block) { block.notify(cells.at(1 - block.rank())[0], 1, Notify::set); });
+    graph.submit("send", vector_core,
+                 [=](Block& block) { block.notify(cells.at(1 - block.rank())[0], 1, Notify::set); });
   }
 };
 Outcome deadlock(Machine& machine) {
@@ -254,13 +285,18 @@ const lab::Options options{.step_limit = 200'000};
 
 TEST(EngineInTheLab, two_ranks_exchange_their_sums_with_exact_results) {
   std::set<std::string> reached;
-  const Outcome outcome = lab::first_failure(lab::seeds(2000), [&](Machine& machine) {
-    Outcome one = exchange(machine);
-    reached.insert(one.marks.begin(), one.marks.end());
-    return one;
-  }, options);
+  const Outcome outcome = lab::first_failure(
+      lab::seeds(2000),
+      [&](Machine& machine) {
+        Outcome one = exchange(machine);
+        reached.insert(one.marks.begin(), one.marks.end());
+        return one;
+      },
+      options);
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
-  for (const char* const state : {"orchestrator_waited", "orchestrator_waited_for_readers", "ring_wrapped", "resumed_before_parked", "wait_taken_while_registering"})
+  if (lab::seeds(2000) < 2000) return;  // too few to reach every state
+  for (const char* const state : {"orchestrator_waited", "orchestrator_waited_for_readers", "ring_wrapped",
+                                  "resumed_before_parked", "wait_taken_while_registering"})
     EXPECT_EQ(reached.count(state), 1U) << state;
 }
 

@@ -241,7 +241,8 @@ auto in_lab(std::uint32_t least_workers, Size... size) {
   return [=](Machine& machine) {
     const std::uint32_t workers = least_workers + static_cast<std::uint32_t>(machine.seed() % (4 - least_workers));
     S<LabEnvironment> scene(workers, size...);
-    for (std::uint32_t i = 0; i < workers; ++i) machine.spawn("worker " + std::to_string(i), [&scene, i] { scene.pool().run_worker(i); });
+    for (std::uint32_t i = 0; i < workers; ++i)
+      machine.spawn("worker " + std::to_string(i), [&scene, i] { scene.pool().run_worker(i); });
     machine.spawn("outside", [&] { scene.outside(); });
     return machine.run();
   };
@@ -265,22 +266,28 @@ const auto standstill = in_lab<Standstill>(1, 3U, 6U);
 
 TEST(Pool, calls_suspend_and_resume_each_other_in_the_lab) {
   std::set<std::string> reached;
-  const Outcome outcome = lab::first_failure(lab::seeds(3000), [&](Machine& machine) {
-    Outcome one = meetings(machine);
-    reached.insert(one.marks.begin(), one.marks.end());
-    return one;
-  }, options);
+  const Outcome outcome = lab::first_failure(
+      lab::seeds(3000),
+      [&](Machine& machine) {
+        Outcome one = meetings(machine);
+        reached.insert(one.marks.begin(), one.marks.end());
+        return one;
+      },
+      options);
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
   EXPECT_EQ(reached.count("resumed_before_parked"), 1U);
 }
 
 TEST(Pool, work_spreads_and_overflows_in_the_lab) {
   std::set<std::string> reached;
-  const Outcome outcome = lab::first_failure(lab::seeds(3000), [&](Machine& machine) {
-    Outcome one = spread(machine);
-    reached.insert(one.marks.begin(), one.marks.end());
-    return one;
-  }, options);
+  const Outcome outcome = lab::first_failure(
+      lab::seeds(3000),
+      [&](Machine& machine) {
+        Outcome one = spread(machine);
+        reached.insert(one.marks.begin(), one.marks.end());
+        return one;
+      },
+      options);
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
   for (const char* const state : {"deque_full", "deque_steal_lost"}) EXPECT_EQ(reached.count(state), 1U) << state;
 }
@@ -313,14 +320,17 @@ void expect_each_found(const char* test, const std::vector<lab::Mutant>& faults,
 }
 
 TEST(Pool, the_lab_catches_each_order_that_is_left_out) {
-  expect_each_found("Pool, meetings", {
-      {"fiber_park", "a resumed block finds its own stack as it was before it suspended"},
-      {"fiber_resume", "a resumed block reads what the notifier had not written yet"},
-      {"deque_push_publish", "a thief runs a task whose arguments are not written yet"},
-      {"lock_acquire", "two workers take the same fiber from the list of spare ones"},
-      {"lock_release", "two workers take the same fiber from the list of spare ones"},
-  }, meetings);
-  expect_each_found("Pool, polling", {{"wake_fence", "a block polls for ever for one that no sleeping worker is woken for"}}, polling);
+  expect_each_found("Pool, meetings",
+                    {
+                        {"fiber_park", "a resumed block finds its own stack as it was before it suspended"},
+                        {"fiber_resume", "a resumed block reads what the notifier had not written yet"},
+                        {"deque_push_publish", "a thief runs a task whose arguments are not written yet"},
+                        {"lock_acquire", "two workers take the same fiber from the list of spare ones"},
+                        {"lock_release", "two workers take the same fiber from the list of spare ones"},
+                    },
+                    meetings);
+  expect_each_found("Pool, polling",
+                    {{"wake_fence", "a block polls for ever for one that no sleeping worker is woken for"}}, polling);
 }
 
 #if defined(__x86_64__) && !HEDDLE_TSAN

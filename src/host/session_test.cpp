@@ -320,7 +320,7 @@ TEST(Session, SessionsOfOneDeviceRunAtTheSameTime) {
 
 TestProgram put_and_notify() {
   return {[](Orchestrator& graph, const Io& io) {
-            const auto data = graph.window("data").tensor<std::int32_t>(16);
+            const auto data = graph.window("data").tensor<std::int32_t>(48);
             const auto flag = graph.window("flag").signals<std::int64_t>();
             const int peer = 1 - graph.rank();
             const auto there = data.at(peer);
@@ -328,7 +328,7 @@ TestProgram put_and_notify() {
             graph.spmd(
                 "sender", vector_core, 3,
                 [there, signal](Block& block, View<const std::int32_t> x) {
-                  block.put(there, x);
+                  block.put(there.rows(16 * block.index(), 16), x);
                   block.notify(signal, 1, Notify::add);
                 },
                 in(io.input<std::int32_t>("x")));
@@ -340,7 +340,7 @@ TestProgram put_and_notify() {
           },
           [](Plan& plan) {
             plan.input<std::int32_t>("x", {16});
-            plan.window("data", 64), plan.window("flag", 8);
+            plan.window("data", 192), plan.window("flag", 8);
           }};
 }
 

@@ -74,8 +74,7 @@ const char* Outcome::kind_name() const {
 }
 
 std::string Outcome::describe() const {
-  std::string text =
-      "seed " + std::to_string(seed) + ": " + kind_name() + " after " + std::to_string(steps) + " steps";
+  std::string text = "seed " + std::to_string(seed) + ": " + kind_name() + " after " + std::to_string(steps) + " steps";
   if (!detail.empty()) text += ": " + detail;
   if (!tail.empty()) text += "\n" + tail;
   return text;

@@ -9,7 +9,8 @@
 //     memory at a random later step. Relaxed stores to different cells may overtake each other; a release store, and
 //     what follows a release fence, does not overtake anything. The buffer is emptied by a read-modify-write, a
 //     seq_cst store, a seq_cst fence, park, unpark, spawn and the end of the run.
-//   * A read-modify-write acts on memory at once. If it is not seq_cst, loads of agents that are not ordered after it may
+//   * A read-modify-write acts on memory at once. If it is not seq_cst, loads of agents that are not ordered after it
+//   may
 //     still get the value before it, until its agent does something seq_cst, parks or unparks, or a random later step:
 //     its own later loads may overtake it.
 //   * Loads see memory as it is at their step. A load that another architecture would let overtake an earlier load is
@@ -184,7 +185,7 @@ class Machine {
   bool has_run_ = false;
   std::size_t unfinished_ = 0;
   std::size_t pending_stores_ = 0;
-  std::vector<CellHistory*> unseen_;  // cells with unseen set
+  std::vector<CellHistory*> unseen_;                        // cells with unseen set
   std::unordered_map<const void*, CellHistory> raw_cells_;  // looked up only, never iterated
   std::map<const void*, std::string> labels_;
   std::set<std::string> marks_;

@@ -22,7 +22,8 @@ struct Mutant {
 // Searches with one fault put in. With HEDDLE_MUTANT_STARTS=n in the environment it does so from n start seeds and
 // prints a row of docs/mutants.md: place, fault, test, what the lab reported, median of the seeds to the first report.
 template <class Scenario>
-Outcome find_mutant(const Mutant& mutant, const char* test, std::uint64_t most, Scenario&& scenario, const Options& options = {}) {
+Outcome find_mutant(const Mutant& mutant, const char* test, std::uint64_t most, Scenario&& scenario,
+                    const Options& options = {}) {
   const base::mutants::Scope fault(mutant.place);
   const char* const text = std::getenv("HEDDLE_MUTANT_STARTS");
   const std::uint64_t starts = text == nullptr ? 1 : std::max(1ULL, std::strtoull(text, nullptr, 10));

@@ -92,7 +92,8 @@ class Scenario {
     }
     agents.emplace_back("collector", [this] {
       Waiter<E> waiter;
-      expect(waiter.wait(table_, total(), Compare::eq, 2 * std::int64_t{rounds_}), "a wait was cancelled that nobody cancelled");
+      expect(waiter.wait(table_, total(), Compare::eq, 2 * std::int64_t{rounds_}),
+             "a wait was cancelled that nobody cancelled");
       for (std::uint32_t round = 0; round < rounds_; ++round) {
         expect(payload_[round].load() == round + 1, "the payload of the first notifier was not seen");
         expect(by_put_[round].load() == round + 1, "the payload of the second notifier was not seen");
@@ -150,7 +151,9 @@ class Scenario {
   }
 
   // What is left when all agents have ended.
-  std::string wrong() { return table_.parked() == 0 ? "" : std::to_string(table_.parked()) + " waits are still registered"; }
+  std::string wrong() {
+    return table_.parked() == 0 ? "" : std::to_string(table_.parked()) + " waits are still registered";
+  }
 
  private:
   static heddle::detail::SignalRef steps() { return {&cells().narrow[0], nullptr, 0, false}; }
@@ -198,22 +201,28 @@ const lab::Options options{.step_limit = 50'000};
 
 TEST(WaitTable, no_wake_up_is_lost_and_none_comes_twice_in_the_lab) {
   bool taken = false;
-  const Outcome outcome = lab::first_failure(lab::seeds(5000), [&](Machine& machine) {
-    Outcome one = in_lab(&Scenario<LabEnvironment>::meet)(machine);
-    taken |= one.reached("wait_taken_while_registering");
-    return one;
-  }, options);
+  const Outcome outcome = lab::first_failure(
+      lab::seeds(5000),
+      [&](Machine& machine) {
+        Outcome one = in_lab(&Scenario<LabEnvironment>::meet)(machine);
+        taken |= one.reached("wait_taken_while_registering");
+        return one;
+      },
+      options);
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
   EXPECT_TRUE(taken) << "no run had a waiter taken between its registration and its second look";
 }
 
 TEST(WaitTable, every_wait_ends_when_the_table_closes_in_the_lab) {
   bool taken = false;
-  const Outcome outcome = lab::first_failure(lab::seeds(5000), [&](Machine& machine) {
-    Outcome one = in_lab(&Scenario<LabEnvironment>::cancel)(machine);
-    taken |= one.reached("wait_taken_while_registering");
-    return one;
-  }, options);
+  const Outcome outcome = lab::first_failure(
+      lab::seeds(5000),
+      [&](Machine& machine) {
+        Outcome one = in_lab(&Scenario<LabEnvironment>::cancel)(machine);
+        taken |= one.reached("wait_taken_while_registering");
+        return one;
+      },
+      options);
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
   EXPECT_TRUE(taken) << "no run had a waiter cancelled between its registration and its second look";
 }
@@ -233,8 +242,10 @@ constexpr lab::Mutant faults[] = {
 
 TEST(WaitTable, the_lab_catches_each_order_that_is_left_out) {
   for (const lab::Mutant& mutant : faults) {
-    const Outcome outcome = lab::find_mutant(mutant, "WaitTable", 5000, in_lab(&Scenario<LabEnvironment>::meet), options);
-    EXPECT_TRUE(outcome.kind == Outcome::Kind::race || outcome.kind == Outcome::Kind::deadlock) << mutant.place << " " << outcome.describe();
+    const Outcome outcome =
+        lab::find_mutant(mutant, "WaitTable", 5000, in_lab(&Scenario<LabEnvironment>::meet), options);
+    EXPECT_TRUE(outcome.kind == Outcome::Kind::race || outcome.kind == Outcome::Kind::deadlock)
+        << mutant.place << " " << outcome.describe();
   }
 }
 
@@ -242,7 +253,8 @@ TEST(WaitTable, the_lab_catches_each_order_that_is_left_out) {
 // The same scenario, the same fault: real x86 cores publish in program order and see nothing.
 TEST(WaitTable, real_threads_do_not_catch_a_dropped_release_that_the_lab_catches) {
   const base::mutants::Scope fault("signal_update");
-  for (int round = 0; round < 5; ++round) on_threads<MutantHostEnvironment>(&Scenario<MutantHostEnvironment>::meet, 2000);
+  for (int round = 0; round < 5; ++round)
+    on_threads<MutantHostEnvironment>(&Scenario<MutantHostEnvironment>::meet, 2000);
   const Outcome outcome = lab::first_failure(100, in_lab(&Scenario<LabEnvironment>::meet), options);
   EXPECT_EQ(outcome.kind, Outcome::Kind::race) << outcome.describe();
 }
