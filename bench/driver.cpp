@@ -128,7 +128,10 @@ std::string output_of(const std::vector<std::string>& command) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw std::runtime_error(command[0] + " failed");
+  if (WIFSIGNALED(status))
+    throw std::runtime_error(command[0] + " was ended by signal " + std::to_string(WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0)
+    throw std::runtime_error(command[0] + " failed with exit code " + std::to_string(WEXITSTATUS(status)));
   return text;
 }
 

@@ -38,7 +38,8 @@ TEST(Stall, ScalarReadThatWaitsLongerThanItMay) {
 TEST(Stall, BlockThatRunsTooLongAndThenReturns) {
   std::uint32_t line = 0;
   // Long enough for the blocks of the mended program on a machine that is busy with other things.
-  const Timeouts short_ones{.scheduler = milliseconds(500), .operation = milliseconds(1000), .grace = milliseconds(60'000)};
+  const Timeouts short_ones{
+      .scheduler = milliseconds(500), .operation = milliseconds(1000), .grace = milliseconds(60'000)};
   const Error error = failure_of({.ranks = 2, .config = {.timeouts = short_ones}}, [&](Orchestrator& graph, const Io&) {
     if (graph.rank() == 0) return;
     line = __LINE__ + 1;

@@ -127,6 +127,58 @@ TEST(LabMemory, dekker_needs_its_fence) {
   EXPECT_TRUE(dekker_lets_both_in(200));
 }
 
+// The same with read-modify-writes, which need no fence if they are seq_cst.
+bool dekker_of_modifies_lets_both_in(std::uint64_t seeds, std::memory_order order) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    std::array<E::Atomic<int>, 2> flag;
+    std::array<bool, 2> inside{};
+    Machine machine(seed);
+    for (const std::size_t mine : {std::size_t{0}, std::size_t{1}}) {
+      machine.spawn(mine == 0 ? "left" : "right", [&, mine] {
+        flag[mine].fetch_add(1, order);
+        inside[mine] = flag[1 - mine].load(std::memory_order_seq_cst) == 0;
+      });
+    }
+    EXPECT_TRUE(machine.run().finished());
+    if (inside[0] && inside[1]) return true;
+  }
+  return false;
+}
+
+TEST(LabMemory, a_load_may_overtake_a_modification_that_is_not_seq_cst) {
+  EXPECT_FALSE(dekker_of_modifies_lets_both_in(2000, std::memory_order_seq_cst));
+  EXPECT_TRUE(dekker_of_modifies_lets_both_in(200, std::memory_order_acq_rel));
+  EXPECT_TRUE(dekker_of_modifies_lets_both_in(200, std::memory_order_relaxed));
+}
+
+// Once an agent is ordered after a modification, or has modified the cell itself, it sees no older value.
+TEST(LabMemory, an_overtaken_modification_is_never_unseen_again) {
+  const Outcome outcome = first_failure(2000, [](Machine& machine) {
+    E::Atomic<int> cell{0};
+    E::Atomic<int> ready{0};
+    machine.spawn("writer", [&] {
+      cell.fetch_add(1, std::memory_order_relaxed);
+      ready.store(1, std::memory_order_release);
+    });
+    machine.spawn("reader", [&] {
+      if (ready.load(std::memory_order_acquire) == 1 && cell.load(std::memory_order_relaxed) == 0)
+        machine.fail("an older value after an acquire");
+    });
+    machine.spawn("modifier", [&] {
+      const int before = cell.fetch_add(2, std::memory_order_relaxed);
+      if (cell.load(std::memory_order_relaxed) < before + 2) machine.fail("an older value after an own modification");
+      int last = 0;
+      for (int look = 0; look < 4; ++look) {
+        const int now = cell.load(std::memory_order_relaxed);
+        if (now < last) machine.fail("values that go back");
+        last = now;
+      }
+    });
+    return machine.run();
+  });
+  EXPECT_TRUE(outcome.finished()) << outcome.describe();
+}
+
 // What an agent makes must be published before others use it, and left by others before it is destroyed.
 TEST(LabMemory, the_life_of_a_cell_must_be_ordered_with_its_use) {
   const auto publish = [](Machine& machine, std::memory_order order, bool destroy) {
