@@ -39,6 +39,8 @@ struct Timeouts {
 struct DeviceConfig {
   int ranks = 1;    ///< 1 … 1,024
   int threads = 0;  ///< worker threads; 0: as many as the process may use cores
+  /// Of each fiber, that is of each block that waits; virtual, only touched pages use memory. 64 KiB … 1 GiB.
+  std::uint64_t stack_bytes = 256ULL << 10U;
 };
 
 struct SessionConfig {
@@ -51,8 +53,6 @@ struct SessionConfig {
   bool reset_windows = false;
   /// Waits that can be parked at the same time, over all ranks.
   std::uint32_t waiting_blocks = 16384;
-  /// Virtual size; only touched pages use memory.
-  std::uint64_t stack_bytes = 256ULL << 10U;
   /// Flight-recorder records kept per worker, a power of two. A trace of a whole run needs more than the default.
   std::uint32_t recorder_entries = 1024;
   bool recorder = true;
@@ -128,7 +128,8 @@ class Session {
   /// A rank's part of a window that the plan named, between rounds.
   std::span<std::byte> window(int rank, std::string_view name);
 
-  /// Asks a running round to stop, from any thread; run then throws. Async-signal-safe.
+  /// Asks the running round to stop, from any thread; run then throws. Asked between rounds, it ends the next one.
+  /// Async-signal-safe.
   void cancel() noexcept;
   /// Makes a failed session run again: zeroes its windows, forgets the failure. Throws when it was poisoned by a kernel
   /// that never returned.

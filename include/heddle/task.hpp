@@ -331,8 +331,8 @@ detail::WhenArg when(const Tensor<T, N>& element, Compare compare, std::type_ide
   static_assert(std::is_arithmetic_v<T> && !std::is_same_v<std::remove_const_t<T>, bool>,
                 "when: an arithmetic element");
   if (element.size() != 1) detail::throw_invalid("when: the tensor must have exactly one element");
-  return {{element.strided().data, element.owner(), dtype_of<T>(), sizeof(T), compare, static_cast<std::int64_t>(value),
-           static_cast<double>(value)}};
+  return {{element.strided().data, element.owner(), dtype_of<T>(), sizeof(T), compare,
+           std::is_integral_v<T> ? static_cast<std::int64_t>(value) : 0, static_cast<double>(value)}};
 }
 
 /// The task completes when its blocks are done and the signal compares true: a wait that holds no core and no stack.

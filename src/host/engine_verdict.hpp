@@ -96,7 +96,7 @@ Error Engine<E>::resource_error(Rank<E>& rank, const graph::OrchestratorWait& wa
         break;
     }
   }
-  std::string message = what + " is held by tasks that wait for what the orchestrator has yet to submit";
+  std::string message = what + " is held by tasks that wait for what nothing submitted so far satisfies";
   if (holder != nullptr)
     message += "; one of them is " + std::string(holder->name) + " (" + holder->location.text() + ")";
   return Error(code, message + "; a larger " + larger + " lets the orchestrator go on")

@@ -26,7 +26,7 @@ int usable_cores();
 class HostPool {
  public:
   // Throws heddle::Error(invalid_argument) when the system gives no threads.
-  explicit HostPool(int threads);
+  HostPool(int threads, std::uint64_t stack_bytes);
   // Joins the threads; nothing may run on the pool any more.
   ~HostPool();
   HostPool(const HostPool&) = delete;

@@ -156,7 +156,7 @@ TEST(RingFailure, WhatWaitsForALaterSubmitHoldsTheResource) {
       const Error error = failure_of({.ranks = ranks, .config = held.config}, body);
       expect_error(error, held.code, held.parts);
       expect_error(error, held.code,
-                   {"wait for what the orchestrator has yet to submit", "one of them is", "ring_failure_test.cpp:"});
+                   {"wait for what nothing submitted so far satisfies", "one of them is", "ring_failure_test.cpp:"});
       EXPECT_GE(error.waits().size(), 3U) << error.report();
     }
   }

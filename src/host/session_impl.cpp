@@ -64,13 +64,15 @@ DeviceImpl::DeviceImpl(const DeviceConfig& config) : config_(config) {
   require(
       config.threads >= 0 && config.threads <= 1024,
       "threads is " + std::to_string(config.threads) + "; allowed are 1 to 1024, or 0 for as many as there are cores");
+  require(config.stack_bytes >= (64U << 10U) && config.stack_bytes <= (1U << 30U),
+          "stack_bytes is " + std::to_string(config.stack_bytes) + "; allowed are 65536 to 1073741824");
   if (config_.threads == 0) config_.threads = std::min(host::usable_cores(), 1024);
-  pool_ = std::make_shared<host::HostPool>(config_.threads);
+  pool_ = std::make_shared<host::HostPool>(config_.threads, config_.stack_bytes);
 }
 
 std::shared_ptr<host::HostPool> DeviceImpl::pool() {
   const std::lock_guard guard(mutex_);
-  if (pool_ == nullptr) pool_ = std::make_shared<host::HostPool>(config_.threads);
+  if (pool_ == nullptr) pool_ = std::make_shared<host::HostPool>(config_.threads, config_.stack_bytes);
   return pool_;
 }
 
