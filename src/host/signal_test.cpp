@@ -197,7 +197,7 @@ TEST(Window, PutAndGetCopyStridedRegions) {
       {.reset_windows = true});
   for (int r = 0; r < 2; ++r) {
     auto x = session.input<std::int32_t>(r, "x");
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(1000 * (r + 1) + i);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1000 * (r + 1) + static_cast<std::int32_t>(i);
   }
   for (int i = 0; i < 20; ++i) session.run();
   for (int r = 0; r < 2; ++r) {
