@@ -202,7 +202,6 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     return ref == 0 ? nullptr : &rings_[Ring<E>::ring_of(ref)]->slot(Ring<E>::serial_of(ref));
   }
   const Ring<E>& ring(std::uint32_t index) const { return *rings_[index]; }
-  const Scopes& scopes() const { return scopes_; }
   std::uint32_t region_entries() const { return map_.capacity(); }
 
  private:

@@ -74,7 +74,6 @@ class Rank final : public graph::OrchestratorHost<E> {
   graph::OrchestratorCore<E>& core() { return core_; }
   window::WaitTable<E>& waits() { return waits_; }
   heddle::detail::IoTable& io() { return io_; }
-  const std::vector<graph::LazyMemory>& memory() const { return memory_; }
   Engine<E>& engine() { return engine_; }
   base::Work& start() { return start_; }
   // A scalar access that the orchestrator waits in, for a timer. Read while the orchestrator goes on, it may mix two.
