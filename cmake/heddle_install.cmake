@@ -10,7 +10,7 @@ if(TARGET heddle_command)
   install(TARGETS heddle_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 if(HEDDLE_PROGRAM_TARGETS)
-  install(TARGETS ${HEDDLE_PROGRAM_TARGETS} LIBRARY DESTINATION "${HEDDLE_INSTALL_PROGRAMDIR}")
+  install(TARGETS ${HEDDLE_PROGRAM_TARGETS} ${HEDDLE_CASE_TARGETS} LIBRARY DESTINATION "${HEDDLE_INSTALL_PROGRAMDIR}")
 endif()
 
 configure_package_config_file(cmake/heddle-config.cmake.in heddle-config.cmake

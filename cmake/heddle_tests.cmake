@@ -18,7 +18,7 @@ endforeach()
 # What all test executables share; it has to be the same in each for one precompiled header to serve them all.
 add_library(heddle_test_settings INTERFACE)
 target_include_directories(heddle_test_settings INTERFACE src "${PROJECT_SOURCE_DIR}" programs)
-target_link_libraries(heddle_test_settings INTERFACE heddle_lab heddle::heddle GTest::gmock GTest::gtest
+target_link_libraries(heddle_test_settings INTERFACE heddle::heddle GTest::gmock GTest::gtest
   nlohmann_json::nlohmann_json fmt::fmt Eigen3::Eigen Boost::context Threads::Threads ${CMAKE_DL_LIBS})
 if(TARGET heddle_cli)
   target_link_libraries(heddle_test_settings INTERFACE $<TARGET_NAME_IF_EXISTS:heddle_cli_parts> heddle_cli)
@@ -26,6 +26,7 @@ endif()
 target_compile_definitions(heddle_test_settings INTERFACE
   HEDDLE_TEST_COMMAND="${PROJECT_BINARY_DIR}/heddle"
   HEDDLE_TEST_PROGRAM_DIR="${PROJECT_BINARY_DIR}/programs"
+  HEDDLE_TEST_CASE_DIR="${PROJECT_BINARY_DIR}/cases"
   HEDDLE_TEST_MODULE_DIR="${PROJECT_BINARY_DIR}/tests/modules"
   HEDDLE_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
@@ -47,7 +48,7 @@ function(heddle_add_test_executable group)
   target_link_libraries(${target} PRIVATE heddle_test_settings GTest::gtest_main)
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   target_precompile_headers(${target} REUSE_FROM heddle_test_headers)
-  set(used ${HEDDLE_PROGRAM_TARGETS} ${test_modules})
+  set(used ${HEDDLE_PROGRAM_TARGETS} ${HEDDLE_CASE_TARGETS} ${test_modules})
   if(TARGET heddle_command)
     list(APPEND used heddle_command)
   endif()

@@ -44,7 +44,7 @@ std::vector<BadInput> bad_inputs() {
       {"MissingModule", {"run", "./nowhere.so"}, {"there is no file", "nowhere.so"}},
       {"ModuleIsAFolder", {"run", "/tmp/"}, {"not a file"}},
       {"ModuleWithoutSymbol", {"run", module_path("no_symbol")}, {"no_symbol.so", "heddle_module", "HEDDLE_MODULE"}},
-      {"ModuleOfAnotherAbi", {"run", module_path("abi_other")}, {"abi_other.so", "ABI 2", "build it again"}},
+      {"ModuleOfAnotherAbi", {"run", module_path("abi_other")}, {"abi_other.so", "module ABI", "build it again"}},
       {"ModuleOfSeveralPrograms", {"run", module_path("several")}, {"2 programs", "several.so:first", "second"}},
       {"UnknownProgramOfAModule", {"run", module_path("several") + ":frist"}, {"frist", "did you mean \"first\""}},
       {"UnknownBackend", with({"--on", "hots"}), {"hots", "did you mean \"host\""}},

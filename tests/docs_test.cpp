@@ -140,8 +140,8 @@ TEST(Documents, TheReadmeShowsTheExampleWithAMain) {
 
 TEST(Documents, TheReferenceOfTheCommandNamesEveryOptionAndNoOther) {
   std::set<std::string> known = options_in(run_command({"--help"}).out);
-  known.merge(options_in(run_command({"list", "--help"}).out));
-  known.merge(options_in(run_command({"run", "--help"}).out));
+  for (const char* command : {"list", "run", "hunt", "replay", "shrink"})
+    known.merge(options_in(run_command({command, "--help"}).out));
   ASSERT_TRUE(known.contains("--ranks"));
   EXPECT_EQ(options_in(read(root / "docs/command.md")), known);
 }
@@ -162,6 +162,20 @@ TEST(Documents, TheReferenceOfTheCommandNamesEveryFieldOfItsJson) {
            {"run", "vector_add", "--json"}, {"run", module_path("deadlock"), "--json"}, {"run", "no_such", "--json"}}) {
     add_keys(nlohmann::json::parse(run_command(arguments).out), keys);
   }
+  const TemporaryFolder folder;
+  const auto keys_of = [&](const std::vector<std::string>& arguments) {
+    auto json = nlohmann::json::parse(run_command(arguments).out);
+    // Their keys are names of the laboratory and of programs.
+    for (const char* names : {"verdicts", "states", "settings"}) {
+      if (json.contains(names)) json[names] = nullptr;
+    }
+    add_keys(json, keys);
+    return json;
+  };
+  keys_of({"run", "vector_add", "--on", "lab:a2a3", "--json"});
+  const auto found = keys_of({"hunt", module_path("deadlock"), "--budget", "1000", "--json", "--out", folder.path()});
+  keys_of({"replay", found.at("file"), "--json"});
+  keys_of({"shrink", found.at("file"), "--json"});
   const auto list = nlohmann::json::parse(run_command({"list", "--json", "--program-path", modules}).out);
   for (auto program : list.at("programs")) {
     for (auto& variant : program.at("variants")) variant["settings"] = nullptr;  // its keys are the program's own

@@ -49,6 +49,7 @@ class BlockServices {
   virtual void clean(const void* data, std::size_t bytes) = 0;
   virtual void invalidate(const void* data, std::size_t bytes) = 0;
   virtual bool cancelled() = 0;
+  virtual void spend(std::uint64_t nanoseconds) = 0;
 
  protected:
   ~BlockServices() = default;
@@ -80,6 +81,9 @@ class Block {
     int ranks = 1;
     std::int64_t round = 0;
     const char* task = "";
+    Core core = Core::vector;
+    int part = 0;
+    bool values = true;
   };
   Block(detail::BlockServices& services, const Identity& identity) : services_(&services), identity_(identity) {}
   Block(const Block&) = delete;
@@ -92,6 +96,13 @@ class Block {
   int ranks() const { return identity_.ranks; }
   std::int64_t round() const { return identity_.round; }
   const char* task() const { return identity_.task; }
+  /// The kind of core that this runs on, and which one of the block's vector cores (0 or 1; 0 on a cube core). A task
+  /// of mixed_cores runs its kernel once on each of a block's cores.
+  Core core() const { return identity_.core; }
+  int part() const { return identity_.part; }
+  /// False in a laboratory run without values: a kernel then skips its arithmetic, and keeps its puts, notifies and
+  /// waits.
+  bool values() const { return identity_.values; }
 
   /// Copies a region into a peer's window. Same shape on both sides.
   template <class T, class S, int N>
@@ -147,6 +158,10 @@ class Block {
   void invalidate(const View<T, N>& view) {
     services_->invalidate(view.span().data(), view.span().size_bytes());
   }
+
+  /// How long the arithmetic of this kernel takes on a core. Virtual time of a laboratory run; nothing on the host,
+  /// where the arithmetic takes what it takes.
+  void spend(std::uint64_t nanoseconds) { services_->spend(nanoseconds); }
 
   /// True once the rank is being cancelled: a long kernel that asks can end early.
   bool cancelled() const { return services_->cancelled(); }

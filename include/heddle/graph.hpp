@@ -57,12 +57,12 @@ class Orchestrator {
   /// `scratch` and `new_tensor` View<T, N>; a scalar is passed by value. It is copied with the task. Its arguments are
   /// followed by attributes: after, when, completes_when, sync_start.
   template <class K, class... A>
-  auto submit(TaskName name, Core core, K kernel, const A&... args) {
-    return spmd(name, core, 1, std::move(kernel), args...);
+  auto submit(TaskName name, Cores cores, K kernel, const A&... args) {
+    return spmd(name, cores, 1, std::move(kernel), args...);
   }
   /// The same with `blocks` instances of the kernel, which may run at the same time.
   template <class K, class... A>
-  auto spmd(TaskName name, Core core, std::int64_t blocks, K kernel, const A&... args) {
+  auto spmd(TaskName name, Cores cores, std::int64_t blocks, K kernel, const A&... args) {
     using Bound = decltype(std::tuple_cat(std::declval<detail::BoundTuple<A>>()...));
     using Check = detail::KernelAccepts<K, Bound>;
     static_assert(
@@ -71,12 +71,12 @@ class Orchestrator {
         "a View<T, N> for each out(), inout(), no_dep(), scratch() or new_tensor(), and scalars by value, in order");
     using ClosureType = typename Check::ClosureType;
     static_assert(std::is_nothrow_move_constructible_v<K>, "a kernel moves without throwing");
-    return submit_task<ClosureType>(name, core, blocks, &kernel, args...);
+    return submit_task<ClosureType>(name, cores, blocks, &kernel, args...);
   }
   /// Orders others and runs nothing.
   template <class... A>
   auto dummy(TaskName name, const A&... args) {
-    return submit_task<void>(name, Core::vector, 1, static_cast<const void*>(nullptr), args...);
+    return submit_task<void>(name, vector_core, 1, static_cast<const void*>(nullptr), args...);
   }
 
   [[nodiscard]] Scope scope(ScopeMode mode = ScopeMode::automatic,
@@ -127,7 +127,7 @@ class Orchestrator {
   }
 
   template <class ClosureType, class K, class... A>
-  auto submit_task(TaskName name, Core core, std::int64_t blocks, K* kernel, const A&... args) {
+  auto submit_task(TaskName name, Cores cores, std::int64_t blocks, K* kernel, const A&... args) {
     using namespace detail;
     constexpr std::size_t tensors = (std::size_t{0} + ... + (ArgTraits<A>::is_tensor ? 1 : 0));
     constexpr std::size_t afters = (std::size_t{0} + ... + (ArgTraits<A>::is_after ? 1 : 0));
@@ -137,7 +137,7 @@ class Orchestrator {
     std::span<const TaskHandle> handles[afters + 1];
     ConditionRecord waits[conditions + 1];
     TaskRequest request{
-        name,    core,    blocks, {records, tensors}, {handles, afters}, {waits, conditions}, nullptr, 0, 1,
+        name,    cores,   blocks, {records, tensors}, {handles, afters}, {waits, conditions}, nullptr, 0, 1,
         nullptr, nullptr, false};
     if constexpr (!std::is_void_v<ClosureType>) {
       request.closure_bytes = sizeof(ClosureType);

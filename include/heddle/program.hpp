@@ -277,7 +277,7 @@ inline constexpr std::uint32_t module_abi =
     detail::interface_number<ProgramBase, Plan, Plan::TensorSpec, ParameterList::Parameter, HostIo, Io, Block,
                              Tensor<float, 2>, View<float, 2>, Error, detail::TaskRequest, detail::ArgRecord,
                              detail::ConditionRecord, detail::PredicateRecord, detail::Placement, detail::CopyPlan,
-                             detail::OrchestratorServices>(1);
+                             detail::OrchestratorServices, Block::Identity>(2);
 
 struct ModuleEntry {
   const char* name;

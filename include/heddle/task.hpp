@@ -75,7 +75,7 @@ using Destroy = void (*)(void* closure) noexcept;
 
 struct TaskRequest {
   TaskName name;
-  Core core = Core::vector;
+  Cores cores = vector_core;
   std::int64_t blocks = 1;
   std::span<ArgRecord> args;
   std::span<const std::span<const TaskHandle>> after;

@@ -54,10 +54,22 @@ constexpr DType dtype_of() noexcept {
 
 std::string_view name_of(DType type) noexcept;
 
-/// The kind of core that a task's kernel is written for: matrix ("AIC") or vector ("AIV").
+/// The kinds of core: matrix ("AIC") and vector ("AIV").
 enum class Core : std::uint8_t { cube, vector };
-inline constexpr Core cube_core = Core::cube;
-inline constexpr Core vector_core = Core::vector;
+
+/// The cores that one block of a task takes, all of them in one cluster and at the same time.
+struct Cores {
+  std::uint8_t cubes = 0;    ///< 0 or 1
+  std::uint8_t vectors = 1;  ///< 0 to 2
+  constexpr int count() const noexcept { return cubes + vectors; }
+  friend constexpr bool operator==(Cores, Cores) = default;
+};
+inline constexpr Cores cube_core{1, 0};
+inline constexpr Cores vector_core{0, 1};
+/// A cube core with both vector cores of its cluster. The kernel runs once on each of them: see Block::core and part.
+inline constexpr Cores mixed_cores{1, 2};
+/// A cube core with one vector core.
+inline constexpr Cores mixed_pair{1, 1};
 
 enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };
 std::string_view name_of(Compare compare) noexcept;

@@ -57,6 +57,24 @@ constexpr CodeInfo table[] = {
      "session with a kernel that never returned cannot be recovered."},
     {Code::peer_lost, "peer_lost", "The process of a rank ended or stopped answering.",
      "Look at the output of that rank's process; the session needs all its ranks."},
+    {Code::race, "race",
+     "Two accesses to the same memory, at least one of them a write, that nothing orders: another schedule "
+     "gives another result.",
+     "Order the two tasks that the message names: with an edge, or with a released notify after the first and "
+     "a wait before the second."},
+    {Code::stale_read, "stale_read",
+     "A read that nothing orders after the write whose data it was to see, or of a line that was not "
+     "published: it may see what was there before.",
+     "Let the writer notify, released and after its put or clean, and the reader wait for exactly that notify; "
+     "invalidate a cached line before it is read again."},
+    {Code::missing_edge, "missing_edge",
+     "The runtime's inference missed an edge: two tasks use the same bytes, at least one of them writes, and "
+     "neither waits for the other.",
+     "This is a defect of the runtime: report it with the program and its configuration."},
+    {Code::not_once, "not_once",
+     "A block or a task did not run exactly once, or a block began before what its task waits for had "
+     "completed.",
+     "This is a defect of the runtime: report it with the program and its configuration."},
     {Code::no_progress, "no_progress",
      "Nothing ran and nothing retired for the scheduler or host fence timeout, and no deadlock could be proved.",
      "Look at what the report lists as waiting; if work outside of the program is being waited for, raise the "

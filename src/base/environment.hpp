@@ -15,13 +15,16 @@
 #include <concepts>
 #include <cstdint>
 
+#include "base/latency.hpp"
+
 namespace heddle::base {
 
 template <class E>
-concept Environment = requires(typename E::template Atomic<std::uint32_t>& cell,
-                               const typename E::template Atomic<std::uint32_t>& constant,
-                               typename E::template Plain<std::uint32_t>& plain, typename E::Parker& parker,
-                               std::uint32_t& raw, std::uint32_t expected) {
+concept Environment = requires(
+    typename E::template Atomic<std::uint32_t>& cell, const typename E::template Atomic<std::uint32_t>& constant,
+    typename E::template Plain<std::uint32_t>& plain, typename E::Parker& parker, std::uint32_t& raw,
+    std::uint32_t expected, typename E::template Register<std::uint64_t>& wire,
+    const typename E::template Register<std::uint64_t>& polled) {
   // Shared cell with explicit memory orders; the members are those of std::atomic.
   { constant.load(std::memory_order_acquire) } -> std::same_as<std::uint32_t>;
   cell.store(1U, std::memory_order_release);
@@ -45,11 +48,22 @@ concept Environment = requires(typename E::template Atomic<std::uint32_t>& cell,
   // Orders the agent's own accesses, as std::atomic_thread_fence does.
   E::fence(std::memory_order_seq_cst);
 
+  // A cell that one agent writes and another polls over a wire. A store is seen after its delay (ns of virtual time,
+  // where there is such), and never before the stores before it; whoever sees it also sees what its writer did before.
+  // The 32-bit halves of one store may be seen apart, in either order. Returned is after how long all of it is seen.
+  { wire.store(std::uint64_t{}, std::uint64_t{}) } -> std::same_as<std::uint64_t>;
+  {
+    wire.store_halves(std::uint64_t{}, std::uint64_t{}, std::uint64_t{})  // value, delay of the low half, of the high
+  } -> std::same_as<std::uint64_t>;
+  { polled.load() } -> std::same_as<std::uint64_t>;
+
   // One token per parker: park() takes it or blocks the agent until unpark() leaves one. An unpark before the park is
   // not lost, two of them count once. park_until returns false when the deadline (now() units) passed first.
   parker.park();
   { parker.park_until(std::uint64_t{}) } -> std::same_as<bool>;
   parker.unpark();
+  // The token is there after so many nanoseconds of virtual time; at once where there is no such time.
+  parker.unpark_in(std::uint64_t{});
 
   // A pointer-sized slot of the calling agent. Never cache the reference across a fiber switch.
   { E::self() } -> std::same_as<void*&>;
@@ -62,6 +76,14 @@ concept Environment = requires(typename E::template Atomic<std::uint32_t>& cell,
 
   // One of n alternatives that are all correct; label names the decision in a recorded schedule.
   { E::choose("label", 2U) } -> std::same_as<std::uint32_t>;
+
+  // How long it takes this time, in nanoseconds of virtual time; label names the decision. 0 where time passes by
+  // itself.
+  { E::latency("label", Latency{}) } -> std::same_as<std::uint64_t>;
+
+  // Everything that is earlier in virtual time than the calling agent happens before this returns. To be called before
+  // the agent looks at, or changes, what others see too and what it does not reach through a Parker or a Register.
+  E::catch_up();
 
   // Virtual cost in nanoseconds; a state that a test wants to have been reached.
   E::charge(std::uint64_t{});

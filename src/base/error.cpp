@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <heddle/error.hpp>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace heddle {
+
+namespace {
+
+// The same place with a file name that stays: it comes from a module, which may be gone before the error is read.
+Location kept(Location location) {
+  static std::mutex mutex;
+  static auto* const names = new std::set<std::string, std::less<>>();
+  if (location.file == nullptr) return location;
+  const std::lock_guard guard(mutex);
+  auto found = names->find(std::string_view(location.file));
+  if (found == names->end()) found = names->emplace(location.file).first;
+  return {found->c_str(), location.line};
+}
+
+}  // namespace
 
 struct Error::Body {
   Code code = Code::ok;
@@ -88,14 +108,14 @@ Error& Error::at_task(std::string_view task, std::int64_t block, Location locati
   Body& body = own();
   body.task = task;
   body.block = block;
-  body.location = location;
+  body.location = kept(location);
   body.rebuild();
   return *this;
 }
 
 Error& Error::at_location(Location location) {
   Body& body = own();
-  body.location = location;
+  body.location = kept(location);
   body.rebuild();
   return *this;
 }
@@ -111,6 +131,7 @@ Error& Error::with_hint(std::string hint) {
 }
 
 Error& Error::with_waits(std::vector<WaitRecord> waits) {
+  for (WaitRecord& wait : waits) wait.location = kept(wait.location);
   own().waits = std::move(waits);
   return *this;
 }

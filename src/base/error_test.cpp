@@ -27,6 +27,10 @@ constexpr Code all_codes[] = {Code::ok,
                               Code::kernel_failed,
                               Code::core_stalled,
                               Code::peer_lost,
+                              Code::race,
+                              Code::stale_read,
+                              Code::missing_edge,
+                              Code::not_once,
                               Code::no_progress,
                               Code::async_invalid,
                               Code::async_overflow,
@@ -52,6 +56,10 @@ constexpr bool is_known(Code code) {
     case Code::kernel_failed:
     case Code::core_stalled:
     case Code::peer_lost:
+    case Code::race:
+    case Code::stale_read:
+    case Code::missing_edge:
+    case Code::not_once:
     case Code::no_progress:
     case Code::async_invalid:
     case Code::async_overflow:
@@ -90,12 +98,12 @@ TEST(CodeTable, gives_each_code_a_name_of_its_own_a_description_and_a_hint) {
 }
 
 TEST(CodeTable, answers_for_a_number_that_it_does_not_have) {
-  for (const unsigned number : {6U, 50U, 105U, 65535U}) {
+  for (const unsigned number : {6U, 60U, 105U, 65535U}) {
     const CodeInfo& entry = info(static_cast<Code>(number));
     EXPECT_EQ(entry.name, "unknown");
     EXPECT_FALSE(entry.description.empty());
   }
-  EXPECT_STREQ(Error(static_cast<Code>(50), "from elsewhere").what(), "unknown (50): from elsewhere");
+  EXPECT_STREQ(Error(static_cast<Code>(60), "from elsewhere").what(), "unknown (60): from elsewhere");
 }
 
 // What docs/errors.md should hold of a code.

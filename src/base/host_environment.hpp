@@ -36,6 +36,26 @@ class HostPlain {
   T value_{};
 };
 
+template <class T>
+class HostRegister {
+ public:
+  HostRegister() = default;
+  explicit HostRegister(T value) : value_(value) {}
+
+  // release: partner is the acquire in load().
+  std::uint64_t store(T value, [[maybe_unused]] std::uint64_t delay) noexcept {
+    value_.store(value, std::memory_order_release);
+    return 0;
+  }
+  std::uint64_t store_halves(T value, std::uint64_t delay_low, [[maybe_unused]] std::uint64_t delay_high) noexcept {
+    return store(value, delay_low);
+  }
+  T load() const noexcept { return value_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<T> value_{};
+};
+
 class HostParker {
  public:
   void park() {
@@ -59,6 +79,7 @@ class HostParker {
     token_ = true;
     changed_.notify_one();
   }
+  void unpark_in([[maybe_unused]] std::uint64_t nanoseconds) { unpark(); }
 
  private:
   static constexpr std::uint64_t max_deadline = INT64_MAX;
@@ -73,6 +94,8 @@ struct HostEnvironment {
   using Atomic = std::atomic<T>;
   template <class T>
   using Plain = HostPlain<T>;
+  template <class T>
+  using Register = HostRegister<T>;
   using Parker = HostParker;
 
   template <class T>
@@ -122,6 +145,12 @@ struct HostEnvironment {
                               [[maybe_unused]] std::uint32_t alternatives) noexcept {
     return 0;
   }
+
+  static std::uint64_t latency([[maybe_unused]] const char* label, [[maybe_unused]] const Latency& range) noexcept {
+    return 0;
+  }
+
+  static void catch_up() noexcept {}
 
   static void charge([[maybe_unused]] std::uint64_t nanoseconds) noexcept {}
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 
 namespace heddle::base::marks {
 
@@ -44,6 +45,16 @@ std::uint64_t count(std::string_view name) noexcept {
     if (name == found) sum += entry.count.load(std::memory_order_relaxed);
   }
   return sum;
+}
+
+std::vector<std::pair<std::string_view, std::uint64_t>> all() {
+  std::map<std::string_view, std::uint64_t> sums;
+  for (const Entry& entry : table()) {
+    const char* const found = entry.name.load(std::memory_order_relaxed);
+    if (found == nullptr) break;
+    sums[found] += entry.count.load(std::memory_order_relaxed);
+  }
+  return {sums.begin(), sums.end()};
 }
 
 void clear() noexcept {

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace heddle::base::marks {
 
@@ -15,6 +17,9 @@ void reach(const char* name) noexcept;
 
 std::uint64_t count(std::string_view name) noexcept;
 inline bool reached(std::string_view name) noexcept { return count(name) != 0; }
+
+// Every state that was reached, in the order of the names. While others mark, a count may be behind.
+std::vector<std::pair<std::string_view, std::uint64_t>> all();
 
 // Only while no other thread marks.
 void clear() noexcept;

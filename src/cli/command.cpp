@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "cli/describe.hpp"
 #include "cli/failure.hpp"
-#include "cli/list.hpp"
 #include "cli/names.hpp"
 #include "cli/output.hpp"
-#include "cli/run.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -27,81 +26,10 @@ Examples:
   heddle run vector_add
   heddle run tp_isolation --matrix --ranks 16 --rounds 100 --trace isolation.json
   heddle run ./mine.so --set size=4096 --json
+  heddle hunt tp_isolation --budget 5min
+  heddle replay tp_isolation-7.heddle
 
 'heddle run --help' explains its options. Exit codes: 0 passed, 1 the program failed, 2 wrong use.)";
-
-constexpr const char* run_footer = R"(
-Examples:
-  heddle run stencil --ranks 4 --rounds 1000
-  heddle run tp_isolation --set padded=true --trace out.json
-  heddle run tp_isolation --matrix --json
-  heddle run ./mine.so            the only program of a module
-  heddle run ./mine.so:second     one of several
-
-Each round fills the inputs, runs the graph on every rank, and checks the outputs. Ctrl-C stops in order, a second one
-at once. Exit codes: 0 passed, 1 the program failed (its report is on the standard error), 2 wrong use.)";
-
-constexpr const char* list_footer = R"(
-Programs are looked for in --program-path, in HEDDLE_PROGRAM_PATH, and beside the command.)";
-
-void describe_list(CLI::App& app, ListOptions& options) {
-  app.footer(list_footer);
-  app.add_option("--program-path", options.program_path, "Folders of modules, separated by colons")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
-  app.add_flag("--json", options.json, "Print one JSON object and nothing else");
-}
-
-void describe_run(CLI::App& app, RunOptions& options) {
-  app.footer(run_footer);
-  const auto text = [&app](const char* name, std::string& value, const char* type, const char* help,
-                           const char* group) { app.add_option(name, value, help)->type_name(type)->group(group); };
-  const char* const what = "What to run";
-  app.add_option("program", options.program, "A program's name, or a module: ./file.so or ./file.so:name")
-      ->required()
-      ->type_name("NAME");
-  app.add_option("--program-path", options.program_path, "Folders of modules, separated by colons")
-      ->type_name("DIR")
-      ->allow_extra_args(false)
-      ->group(what);
-  text("--on", options.backend, "BACKEND", "Where to run it (default: host)", what);
-  text("--ranks", options.ranks, "N", "Ranks (default: the program's own)", what);
-  text("--rounds", options.rounds, "N", "Rounds (default: the program's own)", what);
-  text("--threads", options.threads, "N", "Worker threads (default: the cores that the process may use)", what);
-  app.add_option("--set", options.settings, "Set a parameter; may be given many times")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->group(what);
-  app.add_flag("--matrix", options.matrix, "Run every variant of the program's own matrix")->group(what);
-  text("--variant", options.variant, "NAME", "Run one variant of the matrix", what);
-
-  const char* const result = "What to see";
-  app.add_option(
-         "--trace", options.trace,
-         "Write a trace for https://ui.perfetto.dev; of a matrix, of the first variant that fails, else of the last")
-      ->type_name("FILE")
-      ->group(result);
-  text("--trace-records", options.trace_records, "N",
-       "Newest records that a worker keeps for the trace (default: 65536)", result);
-  app.add_flag("--json", options.json, "Print one JSON object and nothing else")->group(result);
-  app.add_flag("--check,!--no-check", options.check,
-               "Poison outputs before each round and check them after it (the default)")
-      ->group(result);
-  app.add_flag("--reset-windows", options.reset_windows, "Zero the windows before each round")->group(result);
-
-  const char* const limits = "Limits";
-  text("--scheduler-timeout", options.scheduler_timeout, "MS",
-       "Nothing runs or retires for so long: no progress (0: never; default: 10000)", limits);
-  text("--operation-timeout", options.operation_timeout, "MS",
-       "One block runs so long: core stalled (0: never; default: 45000)", limits);
-  text("--fence-timeout", options.fence_timeout, "MS",
-       "Nothing retires in a round for so long: no progress (0: never; default: 50000)", limits);
-  text("--tensor-timeout", options.tensor_timeout, "MS",
-       "An orchestrator's access waits so long (0: never; default: 15000)", limits);
-  text("--task-window", options.task_window, "N", "Tasks that each of a rank's four rings holds", limits);
-  text("--heap-bytes", options.heap_bytes, "N", "Bytes that each of a rank's four rings holds", limits);
-  text("--dep-pool", options.dep_pool, "N", "Edges that each of a rank's four rings holds", limits);
-}
 
 /// The first argument that no option takes, with what it may have been meant as.
 std::string explain_unexpected(const CLI::App& command) {
@@ -121,7 +49,7 @@ std::string explain_unexpected(const CLI::App& command) {
 
 /// Wrong use in one line: what is wrong, and where help is.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, const std::string& first) {
-  static const std::vector<std::string> commands{"list", "run"};
+  static const std::vector<std::string> commands{"list", "run", "hunt", "replay", "shrink"};
   if (first.empty()) return "say what to do: 'heddle list' or 'heddle run NAME'; see 'heddle --help'";
   const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
   if (!is_command && first.front() != '-') {
@@ -131,9 +59,11 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, const std
   const CLI::App& command = is_command ? *app.get_subcommand(first) : app;
   const std::string help = is_command ? fmt::format("see 'heddle {} --help'", first) : "see 'heddle --help'";
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return explain_unexpected(command) + " (" + help + ")";
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first == "run") {
-    return "say which program to run: 'heddle list' shows them, and " + help;
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && (first == "run" || first == "hunt")) {
+    return fmt::format("say which program to {}: 'heddle list' shows them, and {}", first, help);
   }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && is_command)
+    return fmt::format("say which file to {}: 'heddle hunt' writes them, and {}", first, help);
   std::string text = one_line(error.what());
   if (text.ends_with('.')) text.pop_back();
   return text + "; " + help;
@@ -146,10 +76,19 @@ int parse_and_do(int argc, const char* const* argv) {
   app.require_subcommand(1);
   ListOptions list_options;
   RunOptions run_options;
+  HuntOptions hunt_options;
+  ReplayOptions replay_options;
+  ShrinkOptions shrink_options;
   CLI::App* list_command = app.add_subcommand("list", "Show the programs, their parameters and the backends");
   CLI::App* run_command = app.add_subcommand("run", "Run a program and check what it computes");
+  CLI::App* hunt_command = app.add_subcommand("hunt", "Look for a schedule under which a program fails");
+  CLI::App* replay_command = app.add_subcommand("replay", "Show a failure again");
+  CLI::App* shrink_command = app.add_subcommand("shrink", "Make a failure smaller");
   describe_list(*list_command, list_options);
   describe_run(*run_command, run_options);
+  describe_hunt(*hunt_command, hunt_options);
+  describe_replay(*replay_command, replay_options);
+  describe_shrink(*shrink_command, shrink_options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help and --version
@@ -157,6 +96,9 @@ int parse_and_do(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(explain(error, app, argc > 1 ? argv[1] : ""));
   }
+  if (hunt_command->parsed()) return hunt(hunt_options);
+  if (replay_command->parsed()) return replay(replay_options);
+  if (shrink_command->parsed()) return shrink(shrink_options);
   return list_command->parsed() ? list(list_options) : run(run_options);
 }
 

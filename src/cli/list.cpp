@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "cli/failure.hpp"
+#include "cli/lab_options.hpp"
 #include "cli/output.hpp"
 #include "cli/program_loader.hpp"
 #include "cli/run_plan.hpp"
@@ -103,6 +104,26 @@ void print_program(const FoundProgram& found, std::size_t width, bool colour) {
   if (!variants.empty()) fmt::print("{}variants: {}\n", indent, fmt::join(variants, ", "));
 }
 
+/// What a user may name in the laboratory, under a heading each.
+struct Named {
+  const char* title;
+  const char* key;  ///< in JSON
+  const std::vector<lab::NamedHelp>& all;
+};
+std::vector<Named> named_of_the_lab() {
+  return {{"strategies of the laboratory", "strategies", lab::strategy_names()},
+          {"faults of the laboratory", "faults", lab::fault_names()},
+          {"checkers of the laboratory", "checkers", lab::checker_names()}};
+}
+
+void print_names(const Named& named, bool colour) {
+  std::size_t width = 0;
+  for (const lab::NamedHelp& each : named.all) width = std::max(width, each.name.size());
+  fmt::print("{}\n", named.title);
+  for (const lab::NamedHelp& each : named.all)
+    fmt::print("  {}{}{}\n", bold(each.name, colour), std::string(width - each.name.size() + 2, ' '), each.help);
+}
+
 void print_text(const Catalogue& catalogue, const std::vector<std::string>& folders) {
   const bool colour = wants_colour(STDOUT_FILENO);
   std::size_t width = 0;
@@ -119,6 +140,7 @@ void print_text(const Catalogue& catalogue, const std::vector<std::string>& fold
     fmt::print("  {}{}{}\n", bold(backend.name, colour), std::string(width - backend.name.size() + 2, ' '),
                backend.summary);
   }
+  for (const Named& named : named_of_the_lab()) print_names(named, colour);
 }
 
 }  // namespace
@@ -134,6 +156,11 @@ int list(const ListOptions& options) {
     for (const FoundProgram& program : catalogue.programs) json["programs"].push_back(to_json(program));
     for (const Backend& backend : backends())
       json["backends"].push_back({{"name", backend.name}, {"summary", backend.summary}});
+    for (const Named& named : named_of_the_lab()) {
+      Json all = Json::array();
+      for (const lab::NamedHelp& each : named.all) all.push_back({{"name", each.name}, {"summary", each.help}});
+      json[named.key] = std::move(all);
+    }
     write_json(json);
   } else {
     print_text(catalogue, folders);

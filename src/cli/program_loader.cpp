@@ -150,7 +150,7 @@ std::vector<std::string> program_folders(const std::vector<std::string>& given) 
   if (error) return folders;
   const fs::path here = executable.parent_path();
   for (const fs::path& folder :
-       {here / "programs", here / ".." / HEDDLE_PROGRAM_SUBDIR, here / "../lib/heddle/programs"}) {
+       {here / "programs", here / "cases", here / ".." / HEDDLE_PROGRAM_SUBDIR, here / "../lib/heddle/programs"}) {
     const fs::path canonical = fs::canonical(folder, error);
     if (error || !fs::is_directory(canonical, error)) continue;
     if (std::find(folders.begin(), folders.end(), canonical.string()) == folders.end())

@@ -87,15 +87,16 @@ void add_outcome(Json& json, const RunResult& result) {
 }
 
 std::string painted_verdict(const std::string& verdict, bool colour) {
-  return verdict == "PASSED"        ? green(verdict, colour)
-         : verdict == "NOT CHECKED" ? bold(verdict, colour)
-                                    : red(verdict, colour);
+  return verdict == "PASSED"                                       ? green(verdict, colour)
+         : verdict == "NOT CHECKED" || verdict.starts_with("SLOW") ? bold(verdict, colour)
+                                                                   : red(verdict, colour);
 }
 
 }  // namespace
 
 std::string_view verdict_of(const RunResult& result) {
   if (result.interrupted) return "INTERRUPTED";
+  if (result.lab && (result.error || result.checked)) return result.lab->verdict;
   if (!result.error) return result.checked ? "PASSED" : "NOT CHECKED";
   switch (result.error->code()) {
     case Code::scope_deadlock:
@@ -135,6 +136,7 @@ std::string result_table(const std::vector<RunResult>& results, bool colour) {
        {"ranks", "rounds", "tasks", "blocks", "puts", "GiB", "notifies", "time", "rounds/s", "with checks"}) {
     table.column(title, Table::Align::right);
   }
+  for (const char* title : {"seed", "events", "trace hash"}) table.column(title, Table::Align::right);
   table.column("result", Table::Align::left);
   for (const RunResult& result : results) {
     const double seconds = std::chrono::duration<double>(result.total.elapsed).count();
@@ -146,7 +148,9 @@ std::string result_table(const std::vector<RunResult>& results, bool colour) {
                fmt::format("{:.3f}", static_cast<double>(result.total.put_bytes) / bytes_per_gib),
                grouped(result.total.notifies), duration_text(result.total.elapsed),
                seconds > 0 ? rate_text(static_cast<double>(result.rounds_done) / seconds) : "-",
-               duration_text(result.wall), std::string(verdict_of(result))});
+               duration_text(result.wall), result.lab ? std::to_string(result.lab->seed) : "",
+               result.lab ? grouped(result.lab->events) : "", result.lab ? hash_text(result.lab->trace_hash) : "",
+               std::string(verdict_of(result))});
   }
   return table.text(painted_verdict, colour);
 }
@@ -172,7 +176,32 @@ nlohmann::ordered_json to_json(const RunResult& result) {
                {"waits_parked", result.total.waits_parked},
                {"edges", result.total.edges},
                {"trace", optional_text(result.trace)}});
+  if (result.lab) add_lab(json, *result.lab);
   return json;
+}
+
+void add_lab(Json& json, const LabOutcome& outcome) {
+  json.update({{"sentence", optional_text(outcome.sentence)},
+               {"chain", outcome.chain},
+               {"faults", outcome.faults},
+               {"strategy", outcome.strategy},
+               {"seed", outcome.seed},
+               {"trace_hash", hash_text(outcome.trace_hash)},
+               {"program_hash", hash_text(outcome.program_hash)},
+               {"virtual_ns", outcome.virtual_ns},
+               {"events", outcome.events},
+               {"choices", outcome.choices}});
+}
+
+std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+std::string explanation(const LabOutcome& outcome) {
+  std::string text;
+  if (!outcome.chain.empty()) text += "the chain of waits\n";
+  for (const std::string& step : outcome.chain) text += fmt::format("  {}\n", step);
+  if (!outcome.faults.empty()) text += "faults that struck\n";
+  for (const std::string& fault : outcome.faults) text += fmt::format("  {}\n", fault);
+  return text;
 }
 
 nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results) {

@@ -15,6 +15,18 @@
 
 namespace heddle::cli {
 
+/// What a run in the laboratory tells besides.
+struct LabOutcome {
+  std::string verdict;   ///< "DEADLOCK (proved)"
+  std::string sentence;  ///< the verdict in one line; empty of a run that passed
+  std::vector<std::string> chain;
+  std::vector<std::string> faults;  ///< that struck
+  std::string strategy;
+  std::uint64_t seed = 0;
+  std::uint64_t trace_hash = 0, program_hash = 0;
+  std::uint64_t virtual_ns = 0, events = 0, choices = 0;
+};
+
 struct RunResult {
   std::string program;
   std::string variant;  ///< empty when the program was not run by a row of its matrix
@@ -29,15 +41,23 @@ struct RunResult {
   bool interrupted = false;
   std::optional<Error> error;
   std::string trace;  ///< the file that was written
+  std::optional<LabOutcome> lab;
 
   bool passed() const { return !error.has_value(); }
 };
 
-/// A verdict in capital letters: PASSED, NOT CHECKED, INTERRUPTED, DEADLOCK, NO PROGRESS, CORE STALLED, FAILED.
+/// A verdict in capital letters: PASSED, NOT CHECKED, INTERRUPTED, DEADLOCK, NO PROGRESS, CORE STALLED, FAILED; of a
+/// run in the laboratory, what it has found.
 std::string_view verdict_of(const RunResult& result);
 
 /// The counters of one run of the graph, added to the others'.
 void add(RoundStatistics& total, const RoundStatistics& run);
+
+/// The chain of waits and the faults that struck, a line each; empty when there are none.
+std::string explanation(const LabOutcome& outcome);
+
+/// 16 hexadecimal digits.
+std::string hash_text(std::uint64_t hash);
 
 /// One line a run.
 std::string result_table(const std::vector<RunResult>& results, bool colour);
@@ -45,6 +65,7 @@ std::string result_table(const std::vector<RunResult>& results, bool colour);
 /// One object a run. With several runs, `all` gives one object that holds them as "runs" and has the fields of the
 /// first that failed.
 nlohmann::ordered_json to_json(const RunResult& result);
+void add_lab(nlohmann::ordered_json& json, const LabOutcome& outcome);
 nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results);
 
 }  // namespace heddle::cli

@@ -13,6 +13,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/lab_run.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/result.hpp"
@@ -63,7 +64,8 @@ void write_trace(TraceFile& trace, const Session& session, RunResult& result) {
 /// Prepares and runs one plan. Throws UsageError for what the device or the session refuses.
 RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace, bool is_last) {
   RunResult result{
-      plan.name, plan.variant, plan.backend, plan.device.ranks, 0, plan.rounds, 0, {}, {}, plan.check, false, {}, {}};
+      plan.name, plan.variant, plan.backend, plan.device.ranks, 0, plan.rounds, 0, {}, {}, plan.check, false, {}, {},
+      {}};
   bool is_prepared = false;
   try {
     Device device = Device::open(plan.backend, plan.device);
@@ -139,6 +141,7 @@ void report(const RunOptions& options, const std::vector<RunResult>& results) {
   }
   for (const RunResult& result : results) {
     if (result.error) report_failure(result);
+    if (result.lab) fmt::print(stderr, "{}", explanation(*result.lab));
   }
 }
 
@@ -147,6 +150,7 @@ void report(const RunOptions& options, const std::vector<RunResult>& results) {
 int run(const RunOptions& options) {
   const FoundProgram found = find_program(options.program, program_folders(options.program_path));
   const std::vector<RunPlan> plans = make_plans(options, found);
+  const bool is_lab = chip_of(options.backend).has_value();
 
   Interrupts interrupts;
   std::optional<TraceFile> trace;
@@ -155,7 +159,8 @@ int run(const RunOptions& options) {
   std::vector<RunResult> results;
   for (const RunPlan& plan : plans) {
     const bool is_last = &plan == &plans.back();
-    results.push_back(run_plan(plan, interrupts, trace ? &*trace : nullptr, is_last));
+    results.push_back(is_lab ? run_in_lab(plan, options, interrupts)
+                             : run_plan(plan, interrupts, trace ? &*trace : nullptr, is_last));
     if (interrupts.requested()) break;
   }
   report(options, results);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/lab_options.hpp"
+
 namespace heddle::cli {
 
 /// As the command line gives them; numbers are read, and refused, by run.
@@ -27,6 +29,9 @@ struct RunOptions {
   /// Milliseconds; 0 switches one off.
   std::string scheduler_timeout, operation_timeout, fence_timeout, tensor_timeout;
   std::string task_window, heap_bytes, dep_pool;
+  /// Of runs in the laboratory.
+  LabOptions lab;
+  std::string patience;
 };
 
 /// Returns the exit code. Throws UsageError before anything has run.

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "cli/failure.hpp"
+#include "cli/lab_options.hpp"
 #include "cli/names.hpp"
 #include "cli/output.hpp"
 
@@ -25,8 +26,6 @@ constexpr std::int64_t milliseconds_most = 1'000'000'000;
 /// Records a worker keeps when a trace is asked for: some dozens of rounds of most programs, 2 MiB.
 constexpr std::uint32_t trace_records_default = 1U << 16U;
 constexpr std::int64_t trace_records_most = 1 << 26;
-
-using Settings = std::vector<std::pair<std::string, std::string>>;
 
 Settings parse_settings(const std::vector<std::string>& texts) {
   Settings settings;
@@ -103,6 +102,23 @@ void check_backend(const std::string& name) {
       fmt::format("there is no backend {}; {}", base::quoted(name), advise(name, known, "this build has none")));
 }
 
+/// What only the host or only the laboratory can do.
+void check_options_of_the_backend(const RunOptions& options) {
+  const bool is_lab = chip_of(options.backend).has_value();
+  if (const std::string_view option = first_given(options.lab); !is_lab && !option.empty()) {
+    throw UsageError(
+        fmt::format("{}: only a run in the laboratory has it; give --on lab:a2a3, or leave it out", option));
+  }
+  if (!is_lab) return;
+  const std::pair<const char*, bool> hosts[] = {{"--threads", !options.threads.empty()},
+                                                {"--trace", options.trace.has_value()}};
+  for (const auto& [option, is_given] : hosts) {
+    if (is_given)
+      throw UsageError(
+          fmt::format("{}: only a run on the host has it; leave it or --on {} out", option, options.backend));
+  }
+}
+
 /// Rows of the matrix that are asked for; one without a name when none is.
 std::vector<Variant> rows_of(const RunOptions& options, const FoundProgram& found, const Settings& settings) {
   if (!options.matrix && options.variant.empty()) return {Variant{}};
@@ -134,9 +150,9 @@ RunPlan make_plan(const RunOptions& options, const FoundProgram& found, const Se
   RunPlan plan;
   plan.name = found.name();
   plan.variant = row.name;
-  plan.program = found.create();
-  apply(*plan.program, plan.name, settings);
-  apply(*plan.program, plan.name, row.settings);
+  plan.settings = settings;
+  plan.settings.insert(plan.settings.end(), row.settings.begin(), row.settings.end());
+  plan.program = create_program(found, plan.settings);
 
   // The defaults may depend on the parameters.
   const Defaults defaults = plan.program->defaults();
@@ -169,13 +185,24 @@ std::int64_t parse_number(std::string_view option, std::string_view text, std::i
   return number;
 }
 
+std::shared_ptr<ProgramBase> create_program(const FoundProgram& found, const Settings& settings) {
+  std::shared_ptr<ProgramBase> program = found.create();
+  apply(*program, found.name(), settings);
+  return program;
+}
+
 const std::vector<Backend>& backends() {
-  static const std::vector<Backend> all{{"host", "threads and fibers on this machine's cores"}};
+  static const std::vector<Backend> all = [] {
+    std::vector<Backend> list{{"host", "threads and fibers on this machine's cores"}};
+    for (const lab::NamedHelp& chip : lab::chip_names()) list.push_back({"lab:" + chip.name, chip.help});
+    return list;
+  }();
   return all;
 }
 
 std::vector<RunPlan> make_plans(const RunOptions& options, const FoundProgram& found) {
   check_backend(options.backend);
+  check_options_of_the_backend(options);
   const Settings settings = parse_settings(options.settings);
   std::vector<RunPlan> plans;
   for (const Variant& row : rows_of(options, found, settings))

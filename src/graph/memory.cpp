@@ -8,6 +8,7 @@
 #include <cstring>
 #include <heddle/error.hpp>
 #include <string>
+#include <vector>
 
 namespace heddle::graph {
 
@@ -24,19 +25,74 @@ std::uint64_t round_to_pages(std::uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
+// Address space kept for later, by its kind and size.
+struct KeptMemory {
+  struct Range {
+    std::byte* data;
+    std::uint64_t bytes;
+    bool mirrored;
+  };
+  static constexpr std::size_t most = 4096;
+  static constexpr std::uint64_t zeroed_most = 1U << 20U;  // to zero more by hand costs as much as new pages
+
+  ~KeptMemory() { drop(); }
+  void drop() {
+    for (const Range& range : ranges) ::munmap(range.data, range.mirrored ? 2 * range.bytes : range.bytes);
+    ranges.clear();
+  }
+  std::byte* take(std::uint64_t bytes, bool mirrored) {
+    for (std::size_t i = ranges.size(); i-- > 0;) {
+      if (ranges[i].bytes != bytes || ranges[i].mirrored != mirrored) continue;
+      std::byte* const data = ranges[i].data;
+      ranges[i] = ranges.back();
+      ranges.pop_back();
+      return data;
+    }
+    return nullptr;
+  }
+  bool keep(std::byte* data, std::uint64_t bytes, bool mirrored) {
+    if (users == 0 || ranges.size() == most) return false;
+    ranges.push_back({data, bytes, mirrored});
+    return true;
+  }
+
+  int users = 0;
+  std::vector<Range> ranges;
+};
+
+KeptMemory& kept() {
+  static thread_local KeptMemory memory;
+  return memory;
+}
+
 }  // namespace
 
-LazyMemory::LazyMemory(std::size_t bytes, const char* what) : bytes_(round_to_pages(bytes)) {
+MemoryReuse::MemoryReuse() { ++kept().users; }
+MemoryReuse::~MemoryReuse() {
+  if (--kept().users == 0) kept().drop();
+}
+
+LazyMemory::LazyMemory(std::size_t bytes, const char* what, Contents contents)
+    : bytes_(round_to_pages(bytes)), contents_(contents) {
+  if (std::byte* const reused = kept().take(bytes_, false); reused != nullptr) {
+    data_ = reused;
+    if (contents == Contents::zero) std::memset(data_, 0, bytes_);
+    return;
+  }
   void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) refuse(what, bytes);
   data_ = static_cast<std::byte*>(memory);
 }
 
 LazyMemory::~LazyMemory() {
-  if (data_ != nullptr) ::munmap(data_, bytes_);
+  if (data_ == nullptr) return;
+  const bool costly = contents_ == Contents::zero && bytes_ > KeptMemory::zeroed_most;
+  if (costly || !kept().keep(data_, bytes_, false)) ::munmap(data_, bytes_);
 }
 
 MirroredMemory::MirroredMemory(std::uint64_t bytes, const char* what) : bytes_(round_to_pages(bytes)) {
+  data_ = kept().take(bytes_, true);
+  if (data_ != nullptr) return;
   const int file = ::memfd_create("heddle-ring", MFD_CLOEXEC);
   if (file < 0) refuse(what, bytes_);
   void* range = MAP_FAILED;
@@ -58,7 +114,7 @@ MirroredMemory::MirroredMemory(std::uint64_t bytes, const char* what) : bytes_(r
 }
 
 MirroredMemory::~MirroredMemory() {
-  if (data_ != nullptr) ::munmap(data_, 2 * bytes_);
+  if (data_ != nullptr && !kept().keep(data_, bytes_, true)) ::munmap(data_, 2 * bytes_);
 }
 
 }  // namespace heddle::graph

@@ -10,16 +10,32 @@
 
 namespace heddle::graph {
 
-// Zeroed pages that become resident when touched. Throws heddle::Error(invalid_argument) when the system refuses.
+// While one lives, this thread keeps the address space that it would give back, and uses it again: for who makes and
+// drops thousands of sessions.
+class MemoryReuse {
+ public:
+  MemoryReuse();
+  ~MemoryReuse();
+  MemoryReuse(const MemoryReuse&) = delete;
+  MemoryReuse& operator=(const MemoryReuse&) = delete;
+};
+
+// Whether somebody reads memory before it is written.
+enum class Contents : bool { any, zero };
+
+// Pages that become resident when touched. Throws heddle::Error(invalid_argument) when the system refuses.
 class LazyMemory {
  public:
   LazyMemory() = default;
-  LazyMemory(std::size_t bytes, const char* what);
+  LazyMemory(std::size_t bytes, const char* what, Contents contents = Contents::zero);
   LazyMemory(LazyMemory&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        contents_(other.contents_) {}
   LazyMemory& operator=(LazyMemory&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(contents_, other.contents_);
     return *this;
   }
   ~LazyMemory();
@@ -29,6 +45,7 @@ class LazyMemory {
  private:
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+  Contents contents_ = Contents::zero;
 };
 
 // The same pages mapped twice in a row: a block of up to `bytes` that starts anywhere in the first copy is contiguous.

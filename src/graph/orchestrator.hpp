@@ -51,6 +51,11 @@ class OrchestratorHost : public ReadySink<E> {
   virtual const heddle::detail::WindowTable* alloc_window(const char* name, std::uint64_t bytes,
                                                           const Location& location) = 0;
   virtual bool in_own_window(const void* data) const = 0;
+  // Blocks that take these cores and can run at the same time.
+  virtual std::int64_t width_for(Cores cores) const = 0;
+  // Whether to tell of each task, once it is placed and before anybody else knows it.
+  virtual bool watches() const { return false; }
+  virtual void submitted(Slot<E>&, const heddle::detail::TaskRequest&, bool /*manual*/) {}
 
  protected:
   ~OrchestratorHost() = default;
@@ -60,12 +65,9 @@ template <base::Environment E>
 class OrchestratorCore final : public heddle::detail::OrchestratorServices {
  public:
   OrchestratorCore(OrchestratorHost<E>& host, const SessionConfig& config)
-      : host_(host), checked_(config.checked), map_(config.region_entries) {
-    for (std::uint32_t i = 0; i < ring_count; ++i) {
-      rings_[i] = std::make_unique<Ring<E>>(config.ring, i);
-      seen_[i] =
-          LazyMemory(std::bit_ceil(std::uint64_t{config.ring.task_window}) * sizeof(std::uint32_t), "the task window");
-    }
+      : host_(host), checked_(config.checked), watched_(host.watches()), map_(config.region_entries) {
+    for (std::uint32_t i = 0; i < ring_count; ++i) rings_[i] = std::make_unique<Ring<E>>(config.ring, i);
+    open_ring(0);
     producers_.reserve(64);
   }
 
@@ -96,7 +98,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     if (stopped()) return place_nothing(request);
     validate(request);
     ScopeFrame& scope = scopes_.innermost();
-    Ring<E>& ring = *rings_[scope.ring];
+    Ring<E>& ring = open_ring(scope.ring);
     const RingRequest need = infer(request, scope);
     if (const Resource excess = ring.exceeding(need); excess != Resource::none) {
       deadlock(ring, excess, need, request, true);
@@ -112,6 +114,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     slot.scope = scope.serial;
     placed_ = &slot;
     ++submitted_;
+    if (watched_) host_.submitted(slot, request, scope.manual);
     return {slot.closure == nullptr ? static_cast<void*>(slot.inline_closure) : slot.closure, {slot.ref}};
   }
 
@@ -202,6 +205,12 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     return ref == 0 ? nullptr : &rings_[Ring<E>::ring_of(ref)]->slot(Ring<E>::serial_of(ref));
   }
   const Ring<E>& ring(std::uint32_t index) const { return *rings_[index]; }
+  // The producers that the task submitted last waits for, while OrchestratorHost::submitted() is told of it.
+  template <class Visit>
+  void for_each_producer(Visit&& visit) const {
+    for (const Producer& producer : producers_)
+      if (producer.wait) visit(*producer.slot);
+  }
   std::uint32_t region_entries() const { return map_.capacity(); }
 
  private:
@@ -222,10 +231,21 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     };
   }
 
+  // The ring with its memory, which only those have that a scope has needed.
+  Ring<E>& open_ring(std::uint32_t index) {
+    Ring<E>& ring = *rings_[index];
+    if (ring.mapped()) return ring;
+    seen_[index] =
+        LazyMemory(std::bit_ceil(std::uint64_t{ring.config().task_window}) * sizeof(std::uint32_t), "the task window");
+    ring.map();
+    return ring;
+  }
+
   void begin_producers() {
     producers_.clear();
     if (++stamp_ == 0) {  // the stamps of 2^32 submits ago could be taken for this one's
-      for (auto& seen : seen_) std::memset(seen.data(), 0, seen.bytes());
+      for (auto& seen : seen_)
+        if (seen.data() != nullptr) std::memset(seen.data(), 0, seen.bytes());
       stamp_ = 1;
     }
   }
@@ -340,6 +360,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
 
   OrchestratorHost<E>& host_;
   bool checked_;
+  bool watched_;
   RegionMap map_;
   std::unique_ptr<Ring<E>> rings_[ring_count];
   LazyMemory seen_[ring_count];

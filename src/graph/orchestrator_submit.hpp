@@ -15,10 +15,17 @@ void OrchestratorCore<E>::validate(const heddle::detail::TaskRequest& request) c
   if (request.blocks < 1 || request.blocks > blocks_most)
     refuse(Code::invalid_argument,
            "spmd: " + std::to_string(request.blocks) + " blocks; allowed are 1 to " + std::to_string(blocks_most));
-  if (request.sync_start && request.blocks > width)
+  const Cores cores = request.cores;
+  if (cores.cubes > 1 || cores.vectors > 2 || cores.count() == 0)
+    refuse(Code::invalid_argument, "cores: a block takes at most one cube and two vector cores, and at least one core");
+  if (request.blocks * cores.count() > blocks_most)
+    refuse(Code::invalid_argument, "spmd: " + std::to_string(request.blocks) + " blocks of " +
+                                       std::to_string(cores.count()) + " cores; allowed are " +
+                                       std::to_string(blocks_most) + " in all");
+  if (request.sync_start && request.blocks > host_.width_for(cores))
     refuse(Code::sync_start_too_wide, "sync_start: " + std::to_string(request.blocks) +
                                           " blocks can never be placed together; the device is " +
-                                          std::to_string(width) + " wide");
+                                          std::to_string(host_.width_for(cores)) + " wide");
   for (std::size_t i = 0; i < request.args.size(); ++i) {
     const auto& arg = request.args[i];
     if (arg.owner.task != 0 && !is_current(arg.owner.task))
@@ -72,14 +79,16 @@ RingRequest OrchestratorCore<E>::infer(const heddle::detail::TaskRequest& reques
 // Writes the slot, and hands out its memory: outputs and scratch first, then what does not fit inline.
 template <base::Environment E>
 void OrchestratorCore<E>::fill(Slot<E>& slot, heddle::detail::TaskRequest& request, const RingRequest& need) {
-  const auto blocks = static_cast<std::uint32_t>(request.blocks);
+  const auto parts = static_cast<std::uint32_t>(request.blocks * request.cores.count());
   // relaxed: the slot is published by link() or by the ready queue.
   slot.fanout.store(nullptr, std::memory_order_relaxed);
   slot.pins.store(0, std::memory_order_relaxed);
-  slot.blocks_left.store(blocks, std::memory_order_relaxed);
+  slot.blocks_left.store(parts, std::memory_order_relaxed);
   slot.kind = base::Work::Kind::task;
   slot.next_block.store(0);
-  slot.block_count = blocks;
+  slot.block_count = parts;
+  slot.cores = request.cores;
+  slot.number = static_cast<std::uint32_t>(submitted_);
   slot.flags = need.heap_bytes > 0 ? slot_owns_memory : 0U;
   slot.invoke.store(request.invoke);
   slot.name = request.name.text;

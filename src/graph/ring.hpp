@@ -32,11 +32,7 @@ class Ring {
       : config_(config),
         index_(index),
         slot_mask_(std::bit_ceil(std::uint64_t{config.task_window}) - 1),
-        edge_mask_(std::bit_ceil(std::uint64_t{config.dep_pool}) - 1),
-        slot_memory_((slot_mask_ + 1) * sizeof(Slot<E>), "the task window"),
-        edge_memory_((edge_mask_ + 1) * sizeof(Edge<E>), "the dependency pool"),
-        mark_memory_((slot_mask_ + 1) * sizeof(Mark), "the task window"),
-        heap_(config.heap_bytes, "the heap") {}
+        edge_mask_(std::bit_ceil(std::uint64_t{config.dep_pool}) - 1) {}
 
   ~Ring() {
     for (std::uint64_t serial = 1; serial < constructed_; ++serial) slot(serial).~Slot<E>();
@@ -63,8 +59,20 @@ class Ring {
     return request.edges > config_.dep_pool ? Resource::dep_pool : Resource::none;
   }
 
+  // Takes the ring's address space, heap apart, which most rings never need: only some programs open scopes. Throws
+  // heddle::Error(invalid_argument) when the system refuses.
+  void map() {
+    if (mapped()) return;
+    edge_memory_ = LazyMemory((edge_mask_ + 1) * sizeof(Edge<E>), "the dependency pool", Contents::any);
+    mark_memory_ = LazyMemory((slot_mask_ + 1) * sizeof(Mark), "the task window", Contents::any);
+    slot_memory_ = LazyMemory((slot_mask_ + 1) * sizeof(Slot<E>), "the task window", Contents::any);
+  }
+  bool mapped() const { return slot_memory_.data() != nullptr; }
+
   // Takes slot, heap and edges. Only when nothing is lacking.
   Slot<E>& take(const RingRequest& request, void* rank) {
+    map();
+    if (request.heap_bytes > 0) map_heap();
     if (head_ == tail_ && request.heap_bytes > 0) {  // empty: start over at the pages that are resident already
       if (heap_head_ % heap_.bytes() != 0) E::mark("ring_rebased");
       heap_head_ = heap_tail_ = (heap_head_ + heap_.bytes() - 1) / heap_.bytes() * heap_.bytes();
@@ -143,7 +151,10 @@ class Ring {
   std::uint64_t edges_held() const { return edge_head_ - (open_from_ < head_ ? edge_start(open_from_) : edge_tail_); }
   std::uint64_t heap_used() const { return heap_head_ - heap_tail_; }
   std::uint64_t edges_used() const { return edge_head_ - edge_tail_; }
-  std::byte* heap_base() const { return heap_.at(0); }
+  std::byte* heap_base() {
+    map_heap();
+    return heap_.at(0);
+  }
   const RingConfig& config() const { return config_; }
   std::uint32_t index() const { return index_; }
 
@@ -152,6 +163,10 @@ class Ring {
   static std::uint32_t ring_of(TaskRef ref) { return static_cast<std::uint32_t>(ref >> ring_shift); }
 
  private:
+  void map_heap() {
+    if (heap_.bytes() == 0) heap_ = MirroredMemory(config_.heap_bytes, "the heap");
+  }
+
   struct Mark {
     std::uint64_t heap_end;
     std::uint64_t edge_end;

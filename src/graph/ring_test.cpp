@@ -106,7 +106,7 @@ class Pairs {
       E::pause(n);
     }
   }
-  std::size_t place(const Slot<E>& slot) const {
+  std::size_t place(const Slot<E>& slot) {
     return static_cast<std::size_t>(slot.memory - ring_.heap_base()) / heap_alignment % places;
   }
 

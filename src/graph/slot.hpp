@@ -56,7 +56,7 @@ struct alignas(64) Slot : base::Work {
   typename E::template Atomic<std::uint32_t> blocks_left{0};
   typename E::template Atomic<std::uint32_t> pins{0};  // live tasks that use this task's memory (+ waiting_pin)
   typename E::template Plain<std::uint32_t> next_block{};
-  std::uint32_t block_count = 1;
+  std::uint32_t block_count = 1;  // what is handed out one by one: the parts of its blocks
   std::uint32_t flags = 0;
   typename E::template Plain<heddle::detail::Invoke> invoke{};
   void* closure = nullptr;
@@ -70,7 +70,9 @@ struct alignas(64) Slot : base::Work {
   std::uint64_t first_edge = 0;
   std::uint32_t edge_count = 0;
   std::uint32_t condition_count = 0;
-  std::uint64_t scope = 0;  // that it was submitted in
+  std::uint64_t scope = 0;   // that it was submitted in
+  std::uint32_t number = 0;  // of its rank's submits in this round, from 0
+  Cores cores;               // that a block takes
 
   // Third line: only some tasks.
   heddle::detail::PredicateRecord* predicate = nullptr;
@@ -88,6 +90,9 @@ struct alignas(64) Slot : base::Work {
   bool complete() const {
     return fanout.load(E::order("slot_complete_acquire", std::memory_order_acquire)) == closed();
   }
+
+  // Cores that a block takes: its kernel runs once on each of them.
+  std::uint32_t parts() const { return static_cast<std::uint32_t>(cores.count()); }
 
   Edge<E>& edge(std::uint32_t i) { return edges[(first_edge + i) & edge_mask]; }
 };

@@ -106,6 +106,7 @@ class HostBlock final : public heddle::detail::BlockServices {
   void clean(const void*, std::size_t) override {}
   void invalidate(const void*, std::size_t) override {}
   bool cancelled() override { return rank_.cancelled(); }
+  void spend(std::uint64_t nanoseconds) override { E::charge(nanoseconds); }
 
  private:
   static constexpr std::uint32_t spins = 256;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/lock.hpp"
+#include "host/backend.hpp"
 #include "host/pool.hpp"
 #include "host/rank.hpp"
 #include "host/window_set.hpp"
@@ -40,23 +41,33 @@ struct alignas(64) WorkerCounts {
   }
 };
 
-template <base::Environment E>
+// What every rank of a session declares.
+inline std::vector<Plan> plan_ranks(const ProgramBase& program, int ranks) {
+  std::vector<Plan> plans;
+  for (int r = 0; r < ranks; ++r) program.plan(plans.emplace_back(r, ranks));
+  return plans;
+}
+
+template <base::Environment E, class B>
 class Engine final : public QuiescenceListener {
  public:
-  Engine(Pool<E>& pool, std::shared_ptr<ProgramBase> program, int ranks, const SessionConfig& config)
+  using Pool = typename B::Pool;
+  using Fiber = typename B::Fiber;
+
+  // `plans` are those of plan_ranks().
+  Engine(Pool& pool, std::shared_ptr<ProgramBase> program, std::vector<Plan> plans, const SessionConfig& config)
       : pool_(pool),
         program_(std::move(program)),
         config_(config),
-        windows_(ranks),
+        windows_(static_cast<int>(plans.size())),
         counts_(pool.size()),
         traces_(static_cast<int>(pool.size()), config.recorder_entries, config.recorder) {
-    for (int r = 0; r < ranks; ++r)
-      ranks_.push_back(std::make_unique<Rank<E>>(*this, r, ranks, static_cast<int>(pool.size()), config));
-    for (auto& rank : ranks_) {
-      Plan plan(rank->index(), ranks);
-      program_->plan(plan);
-      rank->adopt_tensors(plan.tensors());
-      for (const auto& window : plan.windows()) windows_.allocate(rank->index(), window.name, window.bytes, {});
+    const auto ranks = static_cast<int>(plans.size());
+    for (int r = 0; r < ranks; ++r) {
+      ranks_.push_back(std::make_unique<Rank<E, B>>(*this, r, ranks, config));
+      const Plan& plan = plans[static_cast<std::size_t>(r)];
+      ranks_.back()->adopt_tensors(plan.tensors());
+      for (const auto& window : plan.windows()) windows_.allocate(r, window.name, window.bytes, {});
     }
     if (!windows_.list().all_equal()) throw windows_.list().mismatch();
     windows_.list().end_of_plans();
@@ -106,13 +117,23 @@ class Engine final : public QuiescenceListener {
 
   // ---- from workers ----
 
-  // A task that has blocks to hand out.
+  // A task that has blocks to hand out: runs one of them.
   void run_task(graph::Slot<E>& slot);
+  // The three parts of it, for who places blocks elsewhere. begin_task: before a task's first block; false when it runs
+  // none of them. end_block: after each.
+  bool begin_task(graph::Slot<E>& slot);
+  void run_block(graph::Slot<E>& slot, std::int64_t index);
+  void end_block(graph::Slot<E>& slot);
+  // An ordinary write to a rank's memory, or to one of its cells: wakes whoever waited for it.
+  void memory_changed(int rank, const std::byte* begin, const std::byte* end) {
+    auto& waits = ranks_[static_cast<std::size_t>(rank)]->waits();
+    if (waits.parked() != 0) waits.rescan(begin, end, [this](window::WaitNode& node) { wake(node); });
+  }
   // A waiter that the wait table has handed over.
   void wake(window::WaitNode& node);
   // A slot became ready. `tail`: the calling worker takes up other work right after this.
   void ready(graph::Slot<E>& slot, bool tail = false);
-  void fail(Rank<E>& rank, Error error) {
+  void fail(Rank<E, B>& rank, Error error) {
     note(std::move(error.at_rank(rank.index()).in_round(round_)));
     rank.cancel();
   }
@@ -134,14 +155,14 @@ class Engine final : public QuiescenceListener {
 
   void quiescent() override;
 
-  Pool<E>& pool() { return pool_; }
+  Pool& pool() { return pool_; }
   const ProgramBase& program() const { return *program_; }
   ProgramBase& program() { return *program_; }
   WindowSet<E>& windows() { return windows_; }
-  Rank<E>& rank(int index) { return *ranks_[static_cast<std::size_t>(index)]; }
+  Rank<E, B>& rank(int index) { return *ranks_[static_cast<std::size_t>(index)]; }
   int ranks() const { return static_cast<int>(ranks_.size()); }
   const SessionConfig& config() const { return config_; }
-  WorkerTraces<E>& traces() { return traces_; }
+  typename B::Traces& traces() { return traces_; }
   WorkerCounts<E>& counts(std::uint32_t worker) { return counts_[worker]; }
   std::uint64_t total(typename WorkerCounts<E>::Which which) const {
     std::uint64_t sum = 0;
@@ -158,18 +179,18 @@ class Engine final : public QuiescenceListener {
   static_assert(sizeof(Deferred) <= graph::deferred_condition_bytes);
 
   bool wanted(const graph::Slot<E>& slot) const;
-  void run_block(graph::Slot<E>& slot, std::int64_t index);
+  Block::Identity identity(const graph::Slot<E>& slot, std::int64_t index) const;
   void blocks_done(graph::Slot<E>& slot, bool skipped);
   void defer(graph::Slot<E>& slot);
   void condition_met(graph::Slot<E>& slot);
   void complete(graph::Slot<E>& slot, bool tail);
   Error kernel_error(const graph::Slot<E>& slot, std::int64_t block, const std::exception_ptr& thrown) const;
 
-  std::vector<WaitRecord> collect_waits(Rank<E>& rank);
+  std::vector<WaitRecord> collect_waits(Rank<E, B>& rank);
   WaitRecord describe(const window::WaitNode& node, int rank) const;
-  WaitRecord describe(Rank<E>& rank) const;
+  WaitRecord describe(Rank<E, B>& rank) const;
   Error judge(std::vector<WaitRecord> waits);
-  Error resource_error(Rank<E>& rank, const graph::OrchestratorWait& wait);
+  Error resource_error(Rank<E, B>& rank, const graph::OrchestratorWait& wait);
 
   void note(Error error) {
     traces_.freeze();
@@ -183,13 +204,13 @@ class Engine final : public QuiescenceListener {
 
   static constexpr std::size_t attached_most = 64;
 
-  Pool<E>& pool_;
+  Pool& pool_;
   std::shared_ptr<ProgramBase> program_;
   SessionConfig config_;
   WindowSet<E> windows_;
-  std::vector<std::unique_ptr<Rank<E>>> ranks_;
+  std::vector<std::unique_ptr<Rank<E, B>>> ranks_;
   std::vector<WorkerCounts<E>> counts_;
-  WorkerTraces<E> traces_;
+  typename B::Traces traces_;
   std::int64_t round_ = -1;
   typename E::Parker* fence_ = nullptr;
   typename E::template Atomic<std::uint32_t> ranks_left_{0};
@@ -197,10 +218,6 @@ class Engine final : public QuiescenceListener {
   mutable base::SpinLock<E> error_lock_;
   std::optional<Error> first_error_;
 };
-
-}  // namespace heddle::host
-
-namespace heddle::host {
 
 // Runs the tasks of any engine on the pool.
 template <base::Environment E>

@@ -53,7 +53,7 @@ PoolConfig small_pool(std::uint32_t workers) {
 // An engine with its pool. Where a run did not come to its end, agents may hold its locks: then it is kept for good.
 struct Ground {
   Ground(std::uint32_t workers, std::shared_ptr<ProgramBase> program)
-      : pool(small_pool(workers), client), engine(pool, std::move(program), ranks, small_session()) {}
+      : pool(small_pool(workers), client), engine(pool, program, plan_ranks(*program, ranks), small_session()) {}
   EngineClient<LabEnvironment> client;
   Pool<LabEnvironment> pool;
   Engine<LabEnvironment> engine;

@@ -11,8 +11,8 @@
 
 namespace heddle::host {
 
-template <base::Environment E>
-void Engine<E>::quiescent() {
+template <base::Environment E, class B>
+void Engine<E, B>::quiescent() {
   if (finished()) return;
   bool woken = false;
   // A cell that an ordinary store has changed: nobody was told.
@@ -43,8 +43,8 @@ void Engine<E>::quiescent() {
 }
 
 // The verdict, from the most to the least specific cause.
-template <base::Environment E>
-Error Engine<E>::judge(std::vector<WaitRecord> waits) {
+template <base::Environment E, class B>
+Error Engine<E, B>::judge(std::vector<WaitRecord> waits) {
   if (!windows_.list().all_equal()) return windows_.list().mismatch().with_waits(std::move(waits));
   for (auto& rank : ranks_) {
     if (rank->state() != RankState::running) continue;
@@ -52,6 +52,10 @@ Error Engine<E>::judge(std::vector<WaitRecord> waits) {
     using What = graph::OrchestratorWait::What;
     if (wait.what != What::ring && wait.what != What::region_map) continue;
     return resource_error(*rank, wait).with_waits(std::move(waits));
+  }
+  if constexpr (B::explains) {
+    if (std::optional<Error> verdict = pool_.explain(*this, waits))
+      return std::move(*verdict).with_waits(std::move(waits));
   }
   if (waits.empty())
     return Error(Code::no_progress, "nothing can make progress, and no wait explains it")
@@ -65,8 +69,8 @@ Error Engine<E>::judge(std::vector<WaitRecord> waits) {
 }
 
 // An orchestrator that waits for room held by tasks that, in the end, wait for it.
-template <base::Environment E>
-Error Engine<E>::resource_error(Rank<E>& rank, const graph::OrchestratorWait& wait) {
+template <base::Environment E, class B>
+Error Engine<E, B>::resource_error(Rank<E, B>& rank, const graph::OrchestratorWait& wait) {
   const graph::Slot<E>* holder = rank.core().find(wait.task);
   const auto& ring = rank.core().ring(wait.ring);
   Code code = Code::region_map_full;
@@ -104,10 +108,12 @@ Error Engine<E>::resource_error(Rank<E>& rank, const graph::OrchestratorWait& wa
       .at_task(wait.for_task, -1, wait.location);
 }
 
-template <base::Environment E>
-std::vector<WaitRecord> Engine<E>::collect_waits(Rank<E>& rank) {
+template <base::Environment E, class B>
+std::vector<WaitRecord> Engine<E, B>::collect_waits(Rank<E, B>& rank) {
   std::vector<WaitRecord> waits;
-  rank.waits().for_each([&](const window::WaitNode& node) { waits.push_back(describe(node, rank.index())); });
+  rank.waits().for_each([&](const window::WaitNode& node) {
+    if (node.signal.window->bytes != 0) waits.push_back(describe(node, rank.index()));  // 0: a core that a fault holds
+  });
   std::sort(waits.begin(), waits.end(), [](const WaitRecord& left, const WaitRecord& right) {
     return std::tie(left.task, left.block, left.cell) < std::tie(right.task, right.block, right.cell);
   });
@@ -118,8 +124,8 @@ std::vector<WaitRecord> Engine<E>::collect_waits(Rank<E>& rank) {
   return waits;
 }
 
-template <base::Environment E>
-WaitRecord Engine<E>::describe(const window::WaitNode& node, int rank) const {
+template <base::Environment E, class B>
+WaitRecord Engine<E, B>::describe(const window::WaitNode& node, int rank) const {
   const auto& slot = *static_cast<const graph::Slot<E>*>(node.task);
   WaitRecord record;
   record.what = node.deferred ? WaitRecord::What::completion : WaitRecord::What::signal;
@@ -137,8 +143,8 @@ WaitRecord Engine<E>::describe(const window::WaitNode& node, int rank) const {
   return record;
 }
 
-template <base::Environment E>
-WaitRecord Engine<E>::describe(Rank<E>& rank) const {
+template <base::Environment E, class B>
+WaitRecord Engine<E, B>::describe(Rank<E, B>& rank) const {
   const graph::OrchestratorWait& wait = rank.core().waiting();
   WaitRecord record;
   record.what = wait.what == graph::OrchestratorWait::What::tensor ? WaitRecord::What::tensor : WaitRecord::What::ring;

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <heddle/types.hpp>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -157,6 +158,20 @@ class Pool {
     }
     wake_a_sleeper();
   }
+
+  // As ready(), for work that the calling worker takes up next: the first task that the end of another makes ready runs
+  // where its producer's data is.
+  void ready_next(base::Work& work) {
+    if (Worker<E>* worker = current(); worker != nullptr && worker->next == nullptr) {
+      worker->next = &work;
+    } else {
+      ready(work);
+    }
+  }
+
+  // Blocks that can run at the same time, each of them on these cores.
+  std::int64_t width_for(Cores cores) const { return static_cast<std::int64_t>(config_.workers) / cores.count(); }
+  static constexpr bool values() { return true; }
 
   LoopFiber<E>* current_fiber() const { return current()->current; }
 

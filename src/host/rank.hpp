@@ -13,21 +13,18 @@
 
 #include "base/work.hpp"
 #include "graph/orchestrator.hpp"
-#include "host/pool.hpp"
+#include "host/backend.hpp"
 #include "host/window_set.hpp"
 #include "window/wait_table.hpp"
 
 namespace heddle::host {
 
-template <base::Environment E>
-class Engine;
-
 enum class RankState : std::uint32_t { idle, running, finished, failed };
 
-template <base::Environment E>
+template <base::Environment E, class B>
 class Rank final : public graph::OrchestratorHost<E> {
  public:
-  Rank(Engine<E>& engine, int index, int ranks, int width, const SessionConfig& config);
+  Rank(Engine<E, B>& engine, int index, int ranks, const SessionConfig& config);
   ~Rank();
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
@@ -51,6 +48,11 @@ class Rank final : public graph::OrchestratorHost<E> {
     return engine_.windows().allocate(index_, name, bytes, location);
   }
   bool in_own_window(const void* data) const override { return engine_.windows().covers(index_, data); }
+  std::int64_t width_for(Cores cores) const override { return engine_.pool().width_for(cores); }
+  bool watches() const override { return B::watches; }
+  void submitted(graph::Slot<E>& slot, const heddle::detail::TaskRequest& request, bool manual) override {
+    if constexpr (B::watches) engine_.pool().submitted(*this, slot, request, manual);
+  }
 
   // Lets every wait of this rank return, and its submits do nothing.
   void cancel() {
@@ -74,7 +76,7 @@ class Rank final : public graph::OrchestratorHost<E> {
   graph::OrchestratorCore<E>& core() { return core_; }
   window::WaitTable<E>& waits() { return waits_; }
   heddle::detail::IoTable& io() { return io_; }
-  Engine<E>& engine() { return engine_; }
+  Engine<E, B>& engine() { return engine_; }
   base::Work& start() { return start_; }
   // A scalar access that the orchestrator waits in, for a timer. Read while the orchestrator goes on, it may mix two.
   struct Settling {
@@ -101,12 +103,12 @@ class Rank final : public graph::OrchestratorHost<E> {
   void poison_outputs();
   void begin_settling(const graph::OrchestratorWait& wait);
 
-  Engine<E>& engine_;
+  Engine<E, B>& engine_;
   int index_;
   std::int64_t round_ = -1;
   bool checked_;
   Start start_;
-  LoopFiber<E>* reserve_ = nullptr;  // so that this orchestrator can always wait
+  typename B::Fiber* reserve_ = nullptr;  // so that this orchestrator can always wait
   graph::OrchestratorCore<E> core_;
   window::WaitTable<E> waits_;
   std::vector<Plan::TensorSpec> specs_;

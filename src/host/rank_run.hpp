@@ -11,39 +11,39 @@
 
 namespace heddle::host {
 
-template <base::Environment E>
-Rank<E>::Rank(Engine<E>& engine, int index, int ranks, int width, const SessionConfig& config)
+template <base::Environment E, class B>
+Rank<E, B>::Rank(Engine<E, B>& engine, int index, int ranks, const SessionConfig& config)
     : engine_(engine), index_(index), checked_(config.checked), start_(*this), core_(*this, config) {
   core_.rank = index;
   core_.ranks = ranks;
-  core_.width = width;
+  core_.width = static_cast<int>(engine.pool().width_for(vector_core));
   core_.rank_context = this;
   reserve_ = engine.pool().spare();
   if (reserve_ == nullptr)
     throw Error(Code::invalid_argument, "no memory for the stack of rank " + std::to_string(index));
 }
 
-template <base::Environment E>
-Rank<E>::~Rank() {
+template <base::Environment E, class B>
+Rank<E, B>::~Rank() {
   if (reserve_ != nullptr) engine_.pool().give_back(*reserve_);
 }
 
-template <base::Environment E>
-void Rank<E>::adopt_tensors(std::vector<Plan::TensorSpec> specs) {
+template <base::Environment E, class B>
+void Rank<E, B>::adopt_tensors(std::vector<Plan::TensorSpec> specs) {
   specs_ = std::move(specs);
   for (const auto& spec : specs_) memory_.emplace_back(spec.bytes(), "a declared tensor");
   io_.specs = &specs_;
   for (const auto& memory : memory_) io_.data.push_back(memory.data());
 }
 
-template <base::Environment E>
-void Rank<E>::poison_outputs() {
+template <base::Environment E, class B>
+void Rank<E, B>::poison_outputs() {
   for (std::size_t i = 0; i < specs_.size(); ++i)
     if (specs_[i].direction == Direction::output) std::memset(memory_[i].data(), poison_byte, specs_[i].bytes());
 }
 
-template <base::Environment E>
-void Rank<E>::run() {
+template <base::Environment E, class B>
+void Rank<E, B>::run() {
   if (checked_) poison_outputs();
   core_.begin_round(round_);
   try {
@@ -64,14 +64,14 @@ void Rank<E>::run() {
   engine_.rank_done();
 }
 
-template <base::Environment E>
-void Rank<E>::ready(graph::Slot<E>& slot) {
+template <base::Environment E, class B>
+void Rank<E, B>::ready(graph::Slot<E>& slot) {
   engine_.ready(slot);
 }
 
-template <base::Environment E>
-void Rank<E>::suspend() {
-  LoopFiber<E>* with = engine_.pool().spare();
+template <base::Environment E, class B>
+void Rank<E, B>::suspend() {
+  auto* with = engine_.pool().spare();
   if (with == nullptr) with = std::exchange(reserve_, nullptr);
   const bool tensor = core_.waiting().what == graph::OrchestratorWait::What::tensor;
   if (tensor) begin_settling(core_.waiting());
@@ -80,8 +80,8 @@ void Rank<E>::suspend() {
   if (reserve_ == nullptr) reserve_ = engine_.pool().spare();  // the fiber that resumed this one has just become one
 }
 
-template <base::Environment E>
-void Rank<E>::begin_settling(const graph::OrchestratorWait& wait) {
+template <base::Environment E, class B>
+void Rank<E, B>::begin_settling(const graph::OrchestratorWait& wait) {
   const graph::Slot<E>* task = core_.find(wait.task);
   settling_task_.store(task == nullptr ? "" : task->name, std::memory_order_relaxed);  // relaxed: published by `since`
   settling_file_.store(wait.location.file, std::memory_order_relaxed);
@@ -89,8 +89,8 @@ void Rank<E>::begin_settling(const graph::OrchestratorWait& wait) {
   settling_since_.store(E::now(), std::memory_order_release);  // release: partner is settling()
 }
 
-template <base::Environment E>
-void Rank<E>::fail(Error error) {
+template <base::Environment E, class B>
+void Rank<E, B>::fail(Error error) {
   engine_.fail(*this, std::move(error));
 }
 

@@ -45,10 +45,15 @@ void check(const SessionConfig& config) {
 }
 
 // Declared tensors and windows are touched as a whole: more than the machine has would end the process, not the call.
-void check_memory(host::HostEngine& engine) {
-  std::uint64_t declared = engine.windows().list().bytes();
-  for (int r = 0; r < engine.ranks(); ++r)
-    for (const auto& spec : *engine.rank(r).io().specs) declared += spec.bytes();
+void check_memory(const std::vector<Plan>& plans) {
+  constexpr auto larger = [](std::uint64_t sum, std::uint64_t bytes) {
+    return bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
+  };
+  std::uint64_t declared = 0;
+  for (const Plan& plan : plans) {
+    for (const auto& spec : plan.tensors()) declared = larger(declared, spec.bytes());
+    for (const auto& window : plan.windows()) declared = larger(declared, window.bytes);
+  }
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * page;
   require(declared <= machine / 10 * 9, "the ranks' tensors and windows take " + std::to_string(declared >> 20U) +
@@ -91,8 +96,9 @@ SessionImpl::SessionImpl(std::shared_ptr<DeviceImpl> device, std::shared_ptr<Pro
   require(program != nullptr, "prepare: there is no program");
   check(config);
   pool_ = device_->pool();
-  engine_ = std::make_shared<host::HostEngine>(pool_->pool(), std::move(program), device_->config().ranks, config);
-  check_memory(*engine_);
+  std::vector<Plan> plans = host::plan_ranks(*program, device_->config().ranks);
+  check_memory(plans);
+  engine_ = std::make_shared<host::HostEngine>(pool_->pool(), std::move(program), std::move(plans), config);
 }
 
 void SessionImpl::check_rank(int rank) const {

@@ -75,12 +75,13 @@ Error WindowList::mismatch() const {
       .at_rank(without);
 }
 
-bool WindowList::covers(int rank, const void* data) const {
+const heddle::detail::WindowTable* WindowList::at(int rank, const void* data) const {
   const auto* byte = static_cast<const std::byte*>(data);
-  return std::any_of(windows_.begin(), windows_.end(), [&](const auto& entry) {
+  const auto found = std::find_if(windows_.begin(), windows_.end(), [&](const auto& entry) {
     const std::byte* part = entry->table.part[static_cast<std::size_t>(rank)];
     return byte >= part && byte < part + entry->table.bytes;
   });
+  return found == windows_.end() ? nullptr : &(*found)->table;
 }
 
 void WindowList::zero() {

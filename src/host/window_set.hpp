@@ -39,7 +39,9 @@ class WindowList {
   // Whether every rank has made the same number; and the window_mismatch when not.
   bool all_equal() const;
   Error mismatch() const;
-  bool covers(int rank, const void* data) const;
+  bool covers(int rank, const void* data) const { return at(rank, data) != nullptr; }
+  // The window whose part on this rank the address lies in, or null.
+  const heddle::detail::WindowTable* at(int rank, const void* data) const;
   void zero();
   template <class Visit>
   void for_each(Visit&& visit) const {

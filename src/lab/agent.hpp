@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fiber.hpp"
+#include "lab/agent_stack.hpp"
 #include "lab/clock.hpp"
 #include "lab/machine.hpp"
 
@@ -25,20 +26,6 @@ struct Machine::PendingStore {
   VectorClock clock;    // what an acquire load of it is ordered after
   std::uint64_t group;  // counts release fences: a group reaches memory after the ones before
   bool release;         // reaches memory after all before it
-};
-
-// A stack on which agents run, one after the other. Making one costs more than a short run: a thread keeps those of
-// agents that returned for its next machines.
-struct AgentStack {
-  static std::unique_ptr<AgentStack> take(std::size_t stack_bytes);
-  static void give_back(std::unique_ptr<AgentStack> stack);
-
-  explicit AgentStack(std::size_t stack_bytes) : bytes(stack_bytes), fiber(stack_bytes, &enter, this) {}
-  static void enter(void* argument);
-
-  std::size_t bytes;
-  base::Fiber fiber;                  // waits for the next agent, or to be started
-  std::function<base::Fiber&()> run;  // runs the agent and tells where to go after it
 };
 
 struct Machine::Agent {

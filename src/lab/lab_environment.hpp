@@ -166,6 +166,36 @@ class LabPlain {
   mutable PlainHistory history_;
 };
 
+// Delays are what the machine does anyway: a store reaches memory at some later step.
+template <class T>
+class LabRegister {
+ public:
+  LabRegister() : LabRegister(T{}) {}
+  explicit LabRegister(T value) : cell_(value), written_(value) {}
+
+  // release: partner is the acquire in load().
+  std::uint64_t store(T value, [[maybe_unused]] std::uint64_t delay) {
+    written_ = value;
+    cell_.store(value, base::mutants::order("register_store", std::memory_order_release));
+    return 0;
+  }
+
+  std::uint64_t store_halves(T value, std::uint64_t delay_low, std::uint64_t delay_high) {
+    static_assert(std::is_same_v<T, std::uint64_t>);
+    constexpr T low = 0xffffffffU;
+    Machine* const machine = Machine::current();
+    const T first = machine != nullptr && machine->choose("high_half_first", 2) == 1 ? ~low : low;
+    store((written_ & ~first) | (value & first), first == low ? delay_low : delay_high);
+    return store(value, first == low ? delay_high : delay_low);
+  }
+
+  T load() const { return cell_.load(base::mutants::order("register_load", std::memory_order_acquire)); }
+
+ private:
+  LabAtomic<T> cell_;
+  T written_;  // the writer's own: what its last store wrote
+};
+
 class LabParker {
  public:
   void park() { (void)park_until(Machine::no_deadline); }
@@ -185,6 +215,7 @@ class LabParker {
       history_.token = true;
     }
   }
+  void unpark_in([[maybe_unused]] std::uint64_t nanoseconds) { unpark(); }
 
  private:
   ParkerHistory history_;
@@ -195,6 +226,8 @@ struct LabEnvironment {
   using Atomic = LabAtomic<T>;
   template <class T>
   using Plain = LabPlain<T>;
+  template <class T>
+  using Register = LabRegister<T>;
   using Parker = LabParker;
 
   template <class T>
@@ -226,6 +259,14 @@ struct LabEnvironment {
   static std::uint32_t choose(const char* label, std::uint32_t alternatives) {
     Machine* const machine = Machine::current();
     return machine == nullptr ? 0 : machine->choose(label, alternatives);
+  }
+
+  static std::uint64_t latency([[maybe_unused]] const char* label, [[maybe_unused]] const base::Latency& range) {
+    return 0;
+  }
+
+  static void catch_up() {
+    if (Machine* const machine = Machine::current()) machine->step("catch_up");
   }
 
   static void charge(std::uint64_t nanoseconds) {

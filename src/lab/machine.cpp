@@ -8,6 +8,7 @@
 
 #include "base/sanitizer.hpp"
 #include "lab/agent.hpp"
+#include "lab/running_now.hpp"
 
 #if HEDDLE_ASAN
 #include <sanitizer/lsan_interface.h>
@@ -28,34 +29,7 @@ std::uint64_t next_run_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only has to be unique
 }
 
-// Stacks kept for later agents; more are given back to the system.
-constexpr std::size_t spare_stacks_max = 64;
-
-std::vector<std::unique_ptr<AgentStack>>& spare_stacks() {
-  static thread_local std::vector<std::unique_ptr<AgentStack>> stacks;
-  return stacks;
-}
-
 }  // namespace
-
-std::unique_ptr<AgentStack> AgentStack::take(std::size_t stack_bytes) {
-  auto& spare = spare_stacks();
-  if (!spare.empty()) {
-    std::unique_ptr<AgentStack> stack = std::move(spare.back());
-    spare.pop_back();
-    if (stack->bytes == stack_bytes) return stack;
-  }
-  return std::make_unique<AgentStack>(stack_bytes);
-}
-
-void AgentStack::give_back(std::unique_ptr<AgentStack> stack) {
-  if (spare_stacks().size() < spare_stacks_max) spare_stacks().push_back(std::move(stack));
-}
-
-void AgentStack::enter(void* argument) {
-  AgentStack& self = *static_cast<AgentStack*>(argument);
-  for (;;) base::Fiber::switch_to(self.fiber, self.run());
-}
 
 const char* Outcome::kind_name() const {
   switch (kind) {
@@ -242,6 +216,7 @@ void Machine::continue_with(std::uint32_t next) {
 void Machine::step(const char* what, bool prefer_other) {
   if (++steps_ > options_.step_limit) stop(Outcome::Kind::step_limit, "no end in sight: livelock?", {});
   ++time_;
+  if (steps_ % 256 == 0) RunningNow::here().step();
   const std::uint64_t random = draw();
   // Bits 0..7: does a buffered store reach memory; 8..23: stay; 24..: who.
   if (pending_stores_ != 0 && random % 8 == 0) flush_somewhere(draw());

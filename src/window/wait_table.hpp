@@ -57,6 +57,15 @@ class WaitTable {
     return false;
   }
 
+  // Takes back a wait that was entered, unless somebody has taken it and will wake it: then false.
+  bool leave(WaitNode& node) {
+    Bucket& bucket = bucket_of(node.signal.cell);
+    const std::lock_guard guard(bucket.lock);
+    if (!node.linked) return false;
+    unlink(bucket, node);
+    return true;
+  }
+
   // After a change of the cell: hands every satisfied wait on it to `wake`.
   template <class Wake>
   void notified(const void* cell, Wake&& wake) {
@@ -85,6 +94,12 @@ class WaitTable {
   template <class Wake>
   bool rescan(Wake&& wake) {
     return rescan(nullptr, reinterpret_cast<const std::byte*>(UINTPTR_MAX), wake);
+  }
+
+  // Hands every wait to `wake` as if it had been satisfied.
+  template <class Wake>
+  void release_all(Wake&& wake) {
+    for (Bucket& bucket : buckets_) sweep(bucket, wake, [](const WaitNode&) { return true; });
   }
 
   // Cancels: every wait is handed to `wake` with `cancelled` set, and none is accepted until reopen().

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# The hang gallery: each cases/NAME/NAME.cpp is the module NAME.so, beside the programs in a build.
+include(heddle_program)
+
+file(GLOB case_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cases/*/*.cpp")
+set(HEDDLE_CASE_TARGETS)
+add_custom_target(heddle_cases)
+foreach(source IN LISTS case_sources)
+  cmake_path(GET source STEM name)
+  set(target heddle_case_${name})
+  heddle_add_program(${target} "${source}")
+  heddle_compile_options(${target})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME "${name}" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/cases" INSTALL_RPATH "$ORIGIN/../..")
+  add_dependencies(heddle_cases ${target})
+  list(APPEND HEDDLE_CASE_TARGETS ${target})
+endforeach()

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a device's schedulers know at a standstill.
+#pragma once
+
+#include <cstdint>
+#include <heddle/types.hpp>
+#include <string>
+#include <vector>
+
+#include "chip/seats.hpp"
+
+namespace heddle::chip {
+
+enum class CoreState : std::uint8_t {
+  idle,
+  dispatched,       // given a task, and not seen to take it up
+  running,          // seen to take it up
+  finish_withheld,  // seen to end its task, and not to take up the pending one
+};
+const char* name_of(CoreState state) noexcept;
+
+// "cluster 3 vector 1": the name of a core in reports.
+std::string place_of(std::uint32_t cluster, std::uint32_t lane);
+
+template <base::Environment E>
+struct CoreView {
+  std::uint32_t core = 0;
+  std::uint32_t cluster = 0;
+  std::uint32_t lane = 0;
+  heddle::Core kind = heddle::Core::cube;
+  CoreState state = CoreState::idle;
+  Assignment<E> running;  // the slot's name, block and part as long as a token is there
+  Assignment<E> pending;
+  std::uint32_t status = 0;  // last seen
+  bool started = false;      // something was dispatched to it
+  bool withholds = false;    // a fault keeps it from taking up its task
+  std::uint32_t anomalies = 0;
+  std::uint32_t withheld = 0;  // waits for its pending task that were given up
+};
+
+template <base::Environment E>
+struct QueuedView {
+  const graph::Slot<E>* slot = nullptr;
+  const char* name = "";
+  std::uint32_t next_block = 0;
+  std::uint32_t blocks = 0;
+  Cores cores;
+  bool begun = false;
+};
+
+template <base::Environment E>
+struct Snapshot {
+  std::string device;
+  std::vector<CoreView<E>> cores;
+  std::vector<QueuedView<E>> queued;  // in the order in which they would be served
+  std::uint64_t turns = 0;
+  std::uint64_t dispatches = 0;
+};
+
+}  // namespace heddle::chip

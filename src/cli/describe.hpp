@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the command line of each command may hold.
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "cli/hunt.hpp"
+#include "cli/list.hpp"
+#include "cli/replay.hpp"
+#include "cli/run.hpp"
+#include "cli/shrink.hpp"
+
+namespace heddle::cli {
+
+void describe_list(CLI::App& app, ListOptions& options);
+void describe_run(CLI::App& app, RunOptions& options);
+void describe_hunt(CLI::App& app, HuntOptions& options);
+void describe_replay(CLI::App& app, ReplayOptions& options);
+void describe_shrink(CLI::App& app, ShrinkOptions& options);
+
+// ---- what several of them have ----
+
+/// An option with one text for its value, in a group of the help; null for the usual one.
+void add_text(CLI::App& app, const char* name, std::string& value, const char* type, const char* help,
+              const char* group);
+void add_program_path(CLI::App& app, std::vector<std::string>& folders, const char* group);
+/// NAME, --ranks, --rounds, --set, --variant.
+void add_what_to_run(CLI::App& app, RunOptions& options, const char* group);
+/// --check, --reset-windows.
+void add_checks(CLI::App& app, RunOptions& options, const char* group);
+/// Timeouts and rings.
+void add_limits(CLI::App& app, RunOptions& options, const char* group);
+/// --seed, --strategy and the others that only the laboratory has.
+void add_lab(CLI::App& app, LabOptions& options, std::string& patience, const char* group);
+
+}  // namespace heddle::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
+#include "cli/describe.hpp"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* hunt_footer = R"(
+Examples:
+  heddle hunt tp_isolation
+  heddle hunt tp_isolation --budget 5min --faults lost_notify:1
+  heddle hunt ./mine.so --strategy dfs --ranks 2 --budget 100000
+  heddle hunt stencil --on lab:a5 --sweep-width 1,2,36 --out failures/
+
+Schedule after schedule in the laboratory, on every core of this machine, until one fails or the budget is spent. The
+failure goes to a file for 'heddle replay' and 'heddle shrink'. Ctrl-C stops in order, a second one at once. Exit codes:
+0 nothing was found, 1 a failure was found (or the hunt was interrupted), 2 wrong use.)";
+
+constexpr const char* replay_footer = R"(
+Example:
+  heddle replay tp_isolation-7.heddle
+
+Exit codes: 0 the same failure by the same trace, 1 the failure was not shown, 2 wrong use or no usable file, 3 the same
+verdict and code by another trace, as after a change of the program.)";
+
+constexpr const char* shrink_footer = R"(
+Example:
+  heddle shrink tp_isolation-7.heddle
+
+Fewer rounds, ranks, clusters and faults, smaller parameters, fewer choices, while the failure stays the same. Ctrl-C
+stops in order and keeps what is small already. Exit codes: 0 a file was written, 1 the failure was not shown again,
+2 wrong use.)";
+
+void add_file(CLI::App& app, std::string& file) {
+  app.add_option("file", file, "A failure file, as heddle hunt writes it")->required()->type_name("FILE");
+}
+
+}  // namespace
+
+void add_lab(CLI::App& app, LabOptions& options, std::string& patience, const char* group) {
+  const auto text = [&](const char* name, std::string& value, const char* type, const char* help) {
+    add_text(app, name, value, type, help, group);
+  };
+  text("--seed", options.seed, "N", "Where the choices begin (default: 1)");
+  text("--strategy", options.strategy, "NAMES", "How choices are made; 'heddle list' shows the strategies");
+  text("--faults", options.faults, "NAME:N,...", "Faults that may happen, and how often each at most (default: none)");
+  text("--checkers", options.checkers, "NAMES", "Checkers that watch the run: all, none or their names");
+  app.add_option("--chip-set", options.chip_set, "Set a constant of the chip; may be given many times")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(group);
+  text("--fidelity", options.fidelity, "LEVEL",
+       "program: the schedulers' own steps are atomic; protocol: each of their accesses is a step (default: program)");
+  text("--values", options.values, "on|off",
+       "off: kernels skip their arithmetic, and no output is checked (default: on)");
+  text("--patience", patience, "TIME",
+       "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)");
+}
+
+void describe_hunt(CLI::App& app, HuntOptions& options) {
+  app.footer(hunt_footer);
+  const char* const what = "What to run";
+  add_what_to_run(app, options.run, what);
+  add_text(app, "--on", options.run.backend, "lab:CHIP", "On which chip (default: lab:a2a3)", what);
+
+  const char* const where = "Where to look";
+  add_text(app, "--budget", options.budget, "BUDGET",
+           "A time (60s, 5min, 2h), a number of schedules, or both with a comma (default: 60s)", where);
+  add_text(app, "--jobs", options.jobs, "N", "Threads, each with a run of its own (default: one for each core)", where);
+  add_lab(app, options.run.lab, options.run.patience, where);
+  add_text(app, "--sweep-width", options.sweep_width, "N,...", "Numbers of clusters, by turns", where);
+  app.add_flag("--keep-going", options.keep_going, "Count failures to the end of the budget; the first one is kept")
+      ->group(where);
+
+  const char* const result = "What to see";
+  add_text(app, "--out", options.out, "PATH", "The failure file, or a folder for it (default: NAME-SEED.heddle here)",
+           result);
+  app.add_flag("--json", options.run.json, "Print one JSON object and nothing else")->group(result);
+  add_checks(app, options.run, result);
+  add_limits(app, options.run, "Limits");
+}
+
+void describe_replay(CLI::App& app, ReplayOptions& options) {
+  app.footer(replay_footer);
+  add_file(app, options.file);
+  add_program_path(app, options.program_path, nullptr);
+  add_text(app, "--patience", options.patience, "TIME",
+           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  app.add_flag("--json", options.json, "Print one JSON object and nothing else");
+}
+
+void describe_shrink(CLI::App& app, ShrinkOptions& options) {
+  app.footer(shrink_footer);
+  add_file(app, options.file);
+  add_text(app, "--out", options.out, "PATH",
+           "The small file, or a folder for it (default: FILE-small.heddle beside FILE)", nullptr);
+  add_text(app, "--budget", options.budget, "BUDGET",
+           "A time (60s, 5min), a number of runs, or both with a comma (default: 60s)", nullptr);
+  add_program_path(app, options.program_path, nullptr);
+  add_text(app, "--patience", options.patience, "TIME",
+           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  app.add_flag("--json", options.json, "Print one JSON object and nothing else");
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// heddle run --on lab:CHIP: one run in the laboratory.
+#pragma once
+
+#include "cli/interrupt.hpp"
+#include "cli/result.hpp"
+#include "cli/run.hpp"
+#include "cli/run_plan.hpp"
+#include "lab/run.hpp"
+
+namespace heddle::cli {
+
+/// Runs one plan. Throws UsageError for what the laboratory refuses.
+RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts);
+
+/// What the laboratory told, as the command shows it.
+LabOutcome outcome_of(const lab::RunResult& result, const std::string& strategy, std::uint64_t seed);
+RunResult result_of(const RunPlan& plan, const lab::RunResult& result, LabOutcome outcome);
+
+/// For commands that run a program thousands of times.
+void keep_freed_memory();
+
+/// The time that a run may take no step, from --patience.
+std::chrono::nanoseconds patience_of(const std::string& text);
+
+}  // namespace heddle::cli

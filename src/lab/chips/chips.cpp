@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/chips/chips.hpp"
+
+#include <algorithm>
+#include <heddle/error.hpp>
+
+namespace heddle::lab {
+
+namespace {
+
+struct Constant {
+  const char* name;
+  const char* help;
+  std::uint64_t least, most;
+  void (*set)(chip::Config&, std::uint64_t);
+};
+
+// A latency's mean is set by its name; its range then keeps its ratios.
+template <base::Latency chip::Timing::* Member>
+void set_latency(chip::Config& chip, std::uint64_t mean) {
+  base::Latency& latency = chip.timing.*Member;
+  if (latency.mean == 0) {
+    latency = {mean, mean, mean};
+    return;
+  }
+  latency.least = latency.least * mean / latency.mean;
+  latency.most = latency.most * mean / latency.mean;
+  latency.mean = mean;
+}
+
+constexpr std::uint64_t latency_most = 1'000'000'000;
+
+const Constant constants[] = {
+    {"clusters", "clusters of a device, one cube and two vector cores each", 1, 4096,
+     [](chip::Config& chip, std::uint64_t value) {
+       chip.geometry.clusters = static_cast<std::uint32_t>(value);
+       chip.geometry.schedulers = std::min(chip.geometry.schedulers, chip.geometry.clusters);
+     }},
+    {"schedulers", "scheduler processors of a device, at most one a cluster", 1, 64,
+     [](chip::Config& chip, std::uint64_t value) { chip.geometry.schedulers = static_cast<std::uint32_t>(value); }},
+    {"scheduler_turn", "ns of a scheduler's turn, without its loads", 0, latency_most,
+     set_latency<&chip::Timing::scheduler_turn>},
+    {"status_load", "ns to load one core's status", 0, latency_most, set_latency<&chip::Timing::status_load>},
+    {"dispatch_visible", "ns until a core sees a dispatch", 0, latency_most,
+     set_latency<&chip::Timing::dispatch_visible>},
+    {"dispatch_half_skew", "ns between the halves of a dispatch that are seen apart; 0: never apart", 0, latency_most,
+     [](chip::Config& chip, std::uint64_t value) { chip.timing.dispatch_half_skew = value; }},
+    {"status_visible", "ns until a scheduler sees a core's status", 0, latency_most,
+     set_latency<&chip::Timing::status_visible>},
+    {"cached_poll", "ns until a poll of cached memory sees a change", 0, latency_most,
+     set_latency<&chip::Timing::cached_poll>},
+    {"task_switch", "ns from a core's acknowledge to its kernel", 0, latency_most,
+     set_latency<&chip::Timing::task_switch>},
+    {"submit", "ns of each submit", 0, latency_most, set_latency<&chip::Timing::orchestrator_submit>},
+    {"withheld_finish_bound", "ns that a pending task may stay untouched behind a finished one", 1'000,
+     3'600'000'000'000, [](chip::Config& chip, std::uint64_t value) { chip.timing.withheld_finish_bound = value; }},
+    {"core_bandwidth", "bytes per ns that one core can use of its device's memory; 0: no limit", 0, 1'000'000,
+     [](chip::Config& chip, std::uint64_t value) { chip.rates.core_bandwidth = value; }},
+};
+
+std::string known_constants() {
+  std::string names;
+  for (const Constant& constant : constants) names += (names.empty() ? "" : ", ") + std::string(constant.name);
+  return names;
+}
+
+}  // namespace
+
+chip::Config chip_config(const std::string& name, const std::map<std::string, std::uint64_t>& overrides) {
+  chip::Config chip;
+  if (name == "a2a3") {
+    chip = a2a3_chip();
+  } else if (name == "a5") {
+    chip = a5_chip();
+  } else if (name == "ideal") {
+    chip = ideal_chip();
+  } else {
+    detail::throw_invalid("there is no chip \"" + name + "\"; there are: ideal, a2a3, a5, host");
+  }
+  for (const auto& [key, value] : overrides) {
+    const auto* const constant = std::find_if(std::begin(constants), std::end(constants),
+                                              [&key = key](const Constant& each) { return key == each.name; });
+    if (constant == std::end(constants))
+      detail::throw_invalid("chip " + name + " has no constant \"" + key + "\"; there are: " + known_constants());
+    if (value < constant->least || value > constant->most)
+      detail::throw_invalid("chip constant " + key + " is " + std::to_string(value) + "; allowed are " +
+                            std::to_string(constant->least) + " to " + std::to_string(constant->most));
+    constant->set(chip, value);
+  }
+  if (chip.geometry.schedulers > chip.geometry.clusters)
+    detail::throw_invalid("chip constant schedulers is " + std::to_string(chip.geometry.schedulers) +
+                          "; at most one for each of the " + std::to_string(chip.geometry.clusters) + " clusters");
+  return chip;
+}
+
+const std::vector<NamedHelp>& chip_constants() {
+  static const std::vector<NamedHelp> all = [] {
+    std::vector<NamedHelp> names;
+    for (const Constant& constant : constants) names.push_back({constant.name, constant.help});
+    return names;
+  }();
+  return all;
+}
+
+const std::vector<NamedHelp>& chip_names() {
+  static const std::vector<NamedHelp> names{
+      {"ideal", "128 clusters, and nothing takes time"},
+      {"a2a3", "24 clusters, 3 schedulers"},
+      {"a5", "36 clusters, 4 schedulers"},
+      {"host", "the host backend itself, step by step"},
+  };
+  return names;
+}
+
+}  // namespace heddle::lab

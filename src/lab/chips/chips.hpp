@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The simulated chips: one table of figures each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chip/geometry.hpp"
+#include "lab/run.hpp"
+
+namespace heddle::lab {
+
+chip::Config ideal_chip();
+chip::Config a2a3_chip();
+chip::Config a5_chip();
+
+// The chip of that name with some constants overridden. Throws Error(invalid_argument) for a name that there is not,
+// and for a value out of range.
+chip::Config chip_config(const std::string& name, const std::map<std::string, std::uint64_t>& overrides);
+
+// The constants that can be overridden, with what they mean and their unit.
+const std::vector<NamedHelp>& chip_constants();
+
+}  // namespace heddle::lab

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/sanitizer.hpp"
+#include "lab/checkers/checkers.hpp"
+#include "lab/chip_run.hpp"
+#include "lab/chips/chips.hpp"
+#include "lab/host_run.hpp"
+#include "lab/strategies/default.hpp"
+#include "lab/verdicts.hpp"
+
+#if HEDDLE_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace heddle::lab {
+
+namespace {
+
+// A pause longer than this, in virtual time, is told.
+constexpr std::uint64_t slow_ns = 1'000'000'000;
+constexpr std::int64_t rehearsals_most = 64;  // rounds
+
+std::string seconds(std::uint64_t ns) {
+  const std::string millis = std::to_string(ns / 1'000'000 % 1'000);
+  return std::to_string(ns / 1'000'000'000) + "." + std::string(3 - millis.size(), '0') + millis + " s";
+}
+
+// Which tasks would notify what the stuck ones wait for: from a run on the ideal chip in which every wait is let pass.
+NotifyMap rehearse(const std::shared_ptr<ProgramBase>& program, RunSpec spec, std::int64_t round) {
+  NotifyMap notifiers;
+  spec.faults.clear();
+  spec.check = false;
+  spec.chip = "ideal";
+  spec.chip_set.clear();
+  const chip::Config chip = chip_config(spec.chip, spec.chip_set);
+  const LinkTable links;
+  DefaultStrategy strategy;
+  strategy.begin(0, 0);
+  Simulator simulator(strategy);
+  ChipRun run({program, spec, chip, links, simulator, &notifiers, true});
+  for (std::int64_t r = round < rehearsals_most ? 0 : round; r <= round; ++r) (void)run.round(r);
+  return notifiers;
+}
+
+// Puts a checker's finding and the engine's error together: the one that came first stands, except that a proved
+// deadlock is told as what it is, with the finding as its cause.
+void settle(RunResult& result, ChipRun& run, const std::optional<Finding>& finding,
+            const std::shared_ptr<ProgramBase>& program, const RunSpec& spec) {
+  result.error = run.error();
+  if (result.error) result.verdict = verdict_for(result.error->code());
+  if (result.verdict == Verdict::deadlock && run.standstill() && !run.standstill()->waits.empty()) {
+    const NotifyMap notifiers = rehearse(program, spec, run.standstill()->round);
+    result.chain = chain_of(*run.standstill(), notifiers);
+  }
+  if (finding) {
+    if (result.error && result.verdict == Verdict::deadlock) {
+      result.chain.push_back("before that, " + finding->error.message());
+    } else {
+      Error first = finding->error;
+      if (result.error) first.attach(*result.error);
+      result.error = std::move(first);
+      result.verdict = verdict_for(result.error->code());
+    }
+  }
+}
+
+void tell(RunResult& result, const ChipRun& run, const World& world) {
+  if (result.error) {
+    result.sentence = std::string(result.error->name()) + ": " + result.error->message();
+    return;
+  }
+  (void)run;
+  if (world.longest_pause < slow_ns) {
+    result.sentence = "every round ended and every check passed";
+    return;
+  }
+  result.verdict = Verdict::slow;
+  result.sentence =
+      "no block ended for " + seconds(world.longest_pause) + ", from " + seconds(world.pause_began) + " on";
+  for (const StruckFault& struck : world.faults.struck()) result.sentence += "; " + struck.where;
+}
+
+RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, const chip::Config& chip,
+                    Simulator& simulator) {
+  std::optional<CheckerSet> checkers;
+  if (!spec.checkers.empty()) checkers.emplace(spec.checkers, spec.ranks);
+  const LinkTable links;
+  RunResult result;
+  ChipRun run({program, spec, chip, links, simulator, checkers ? &*checkers : nullptr});
+  std::optional<Finding> finding;
+  for (std::int64_t round = 0; round < spec.rounds; ++round) {
+    const bool passed = run.round(round);
+    if (checkers) {
+      if (!passed) checkers->stopped();
+      finding = checkers->first();
+    }
+    if (!passed || finding) break;
+    ++result.rounds_done;
+  }
+  World& world = run.world();
+  result.statistics = run.statistics();
+  result.virtual_ns = simulator.now();
+  result.trace_hash = simulator.hash();
+  result.events = simulator.events();
+  result.choices = simulator.choices();
+  result.program_hash = world.log.hash();
+  result.tasks = world.log.count();
+  result.blocks = world.blocks_run;
+  result.taken = simulator.taken();
+  settle(result, run, finding, program, spec);
+  tell(result, run, world);
+  for (const StruckFault& struck : world.faults.struck()) result.faults.push_back(struck.where);
+  return result;
+}
+
+}  // namespace
+
+Verdict verdict_for(Code code) {
+  switch (code) {
+    case Code::scope_deadlock:
+    case Code::heap_ring_deadlock:
+    case Code::flow_control_deadlock:
+    case Code::dep_pool_overflow:
+    case Code::region_map_full:
+    case Code::signal_deadlock:
+    case Code::core_deadlock:
+      return Verdict::deadlock;
+    case Code::race:
+      return Verdict::race;
+    case Code::stale_read:
+      return Verdict::stale_read;
+    case Code::core_stalled:
+      return Verdict::core_stalled;
+    case Code::no_progress:
+      return Verdict::no_progress;
+    default:
+      return Verdict::failed;
+  }
+}
+
+const char* name_of(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::passed:
+      return "PASSED";
+    case Verdict::slow:
+      return "SLOW";
+    case Verdict::deadlock:
+      return "DEADLOCK (proved)";
+    case Verdict::starved:
+      return "STARVED (proved)";
+    case Verdict::race:
+      return "RACE";
+    case Verdict::stale_read:
+      return "STALE READ";
+    case Verdict::core_stalled:
+      return "CORE STALLED";
+    case Verdict::no_progress:
+      return "NO PROGRESS (proved)";
+    case Verdict::failed:
+      return "FAILED";
+    case Verdict::unexplained:
+      return "NOT EXPLAINED BY THE PROGRAM";
+  }
+  return "NOT EXPLAINED BY THE PROGRAM";
+}
+
+bool same_failure(const RunResult& left, const RunResult& right) {
+  if (left.verdict != right.verdict || left.error.has_value() != right.error.has_value()) return false;
+  return !left.error || left.error->code() == right.error->code();
+}
+
+RunResult run_once(std::shared_ptr<ProgramBase> program, const RunSpec& spec, Strategy& strategy, std::uint64_t seed,
+                   bool record_choices) {
+  if (program == nullptr) detail::throw_invalid("there is no program to run");
+  if (spec.ranks < 1 || spec.ranks > 1024)
+    detail::throw_invalid("ranks is " + std::to_string(spec.ranks) + "; allowed are 1 to 1024");
+  if (spec.rounds < 1) detail::throw_invalid("rounds is " + std::to_string(spec.rounds) + "; at least 1");
+#if HEDDLE_ASAN
+  // Agents that a fault holds for good are abandoned with what their frames own.
+  const __lsan::ScopedDisabler no_leak_check;
+#endif
+  const RunningNow::Run running;
+  if (spec.chip == "host") return run_on_host_lab(program, spec, seed);
+  if (spec.fidelity == Fidelity::protocol)
+    detail::throw_invalid("chip " + spec.chip + " has program fidelity only; protocol fidelity is that of chip host");
+  const chip::Config chip = chip_config(spec.chip, spec.chip_set);
+  strategy.begin(seed, 0);
+  Simulator::Options options;
+  options.record_choices = record_choices;
+  Simulator simulator(strategy, options);
+  return run_chips(program, spec, chip, simulator);
+}
+
+const std::vector<NamedHelp>& fault_names() {
+  static const std::vector<NamedHelp> names = [] {
+    std::vector<NamedHelp> all;
+    for (std::size_t i = 0; i < fault_count; ++i) {
+      const FaultInfo& fault = info(static_cast<Fault>(i));
+      all.push_back({fault.name, fault.help});
+    }
+    return all;
+  }();
+  return names;
+}
+
+}  // namespace heddle::lab

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/standstill.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace heddle::lab {
+
+namespace {
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+}  // namespace
+
+std::string CellName::text() const {
+  return "cell " + std::to_string(cell) + " of " + quoted(window) + " on rank " + std::to_string(rank);
+}
+
+CellName name_of(const heddle::detail::SignalRef& signal) {
+  const auto offset =
+      static_cast<const std::byte*>(signal.cell) - signal.window->part[static_cast<std::size_t>(signal.rank)];
+  return {signal.window->name, signal.rank, offset / (signal.wide ? 8 : 4)};
+}
+
+void NotifyMap::notify(const BlockId& block, std::uint64_t, const heddle::detail::SignalRef& signal, std::int64_t,
+                       Notify, Order) {
+  auto& tasks = notifiers_[{round_, name_of(signal)}];
+  if (std::find(tasks.begin(), tasks.end(), block.task) == tasks.end()) tasks.push_back(block.task);
+}
+
+const std::vector<TaskId>& NotifyMap::of(const CellName& cell, std::int64_t round) const {
+  static const std::vector<TaskId> none;
+  const auto found = notifiers_.find({round, cell});
+  return found == notifiers_.end() ? none : found->second;
+}
+
+std::optional<Error> verdict_of(const Standstill& standstill, const FaultBook& faults) {
+  for (const StruckFault& struck : faults.struck()) {
+    if (struck.fault != Fault::stalled_core && struck.fault != Fault::endless_kernel) continue;
+    return Error(Code::core_stalled, struck.where).at_rank(struck.rank);
+  }
+  for (const DeadCore& dead : standstill.dead) {
+    return Error(Code::no_progress, dead.core + " never took up what it was given: task " + dead.task + ", block " +
+                                        std::to_string(dead.block) +
+                                        "; everything that still waits does so for this task, or for what follows it")
+        .at_rank(dead.rank)
+        .at_task(dead.task, dead.block, dead.location)
+        .with_hint("a dispatch was lost between the scheduler and this core: see the state of the core");
+  }
+  const auto holder = std::find_if(standstill.waits.begin(), standstill.waits.end(),
+                                   [](const StuckWait& wait) { return !wait.core.empty(); });
+  if (holder == standstill.waits.end() || standstill.starved.empty()) return std::nullopt;
+  const TaskId starved = standstill.starved.front();
+  const LoggedTask& task = standstill.log->task(starved.rank, starved.serial);
+  return Error(Code::core_deadlock, "task " + std::string(task.name) + " of rank " + std::to_string(starved.rank) +
+                                        " is ready, and every core that it could run on is held by a block that waits")
+      .at_rank(starved.rank)
+      .at_task(task.name, -1, task.location)
+      .with_hint("order the waiting task after the one that it keeps from running, or let it wait by completes_when");
+}
+
+namespace {
+
+// Walks from wait to wait. Each step says one sentence and names what is waited for next.
+class Chain {
+ public:
+  Chain(const Standstill& standstill, const NotifyMap& notifiers) : still_(standstill), notifiers_(notifiers) {}
+
+  std::vector<std::string> walk() {
+    const StuckWait* wait = first();
+    while (wait != nullptr && sentences_.size() < most_sentences) {
+      if (!seen_.insert(wait).second) {
+        sentences_.push_back("so it comes back to " + who(wait->task) + ": none of these can ever go on");
+        break;
+      }
+      wait = after(*wait);
+    }
+    if (!edge_.empty()) sentences_.push_back(edge_);
+    return std::move(sentences_);
+  }
+
+ private:
+  static constexpr std::size_t most_sentences = 64;
+
+  const LoggedTask& task(TaskId id) const { return still_.log->task(id.rank, id.serial); }
+  bool submitted(TaskId id) const { return id.serial < still_.log->tasks(id.rank); }
+  std::string who(TaskId id) const {
+    return std::string(task(id).name) + " (rank " + std::to_string(id.rank) + ", task " + std::to_string(id.serial) +
+           ")";
+  }
+
+  // Rather one that holds a core which another task needs.
+  const StuckWait* first() const {
+    const auto wanted = [&](const StuckWait& wait) {
+      return !wait.core.empty() && std::any_of(still_.starved.begin(), still_.starved.end(),
+                                               [&](TaskId id) { return id.rank == wait.task.rank; });
+    };
+    const auto found = std::find_if(still_.waits.begin(), still_.waits.end(), wanted);
+    if (found != still_.waits.end()) return &*found;
+    return still_.waits.empty() ? nullptr : &still_.waits.front();
+  }
+  const StuckWait* wait_of(TaskId id) const {
+    const auto found =
+        std::find_if(still_.waits.begin(), still_.waits.end(), [&](const StuckWait& wait) { return wait.task == id; });
+    return found == still_.waits.end() ? nullptr : &*found;
+  }
+
+  const StuckWait* after(const StuckWait& wait) {
+    std::string text = who(wait.task);
+    if (wait.block >= 0) text += " block " + std::to_string(wait.block);
+    text += " waits until " + wait.cell.text() + " is " + wait.compare + " " + std::to_string(wait.needs) + "; it is " +
+            std::to_string(wait.has);
+    if (!wait.core.empty()) text += " (it holds " + wait.core + " meanwhile)";
+    sentences_.push_back(text);
+    return satisfier(wait);
+  }
+
+  // What could have satisfied the wait, and did not run.
+  const StuckWait* satisfier(const StuckWait& wait) {
+    const std::vector<TaskId>& tasks = notifiers_.of(wait.cell, still_.round);
+    if (tasks.empty()) {
+      sentences_.push_back("no task of this round notifies " + wait.cell.text());
+      return nullptr;
+    }
+    std::string ran;
+    for (const TaskId id : tasks) {
+      if (submitted(id) && (task(id).complete || task(id).ended == task(id).parts)) {
+        ran += (ran.empty() ? "" : ", ") + who(id);
+        continue;
+      }
+      return blocked(id, wait);
+    }
+    sentences_.push_back("all that notify it have run already: " + ran +
+                         "; a notify was lost, or came before the cell was cleared, or counts less than is waited for");
+    return nullptr;
+  }
+
+  const StuckWait* blocked(TaskId id, const StuckWait& wait) {
+    if (!submitted(id)) {
+      sentences_.push_back("rank " + std::to_string(id.rank) + "'s task " + std::to_string(id.serial) +
+                           ", which notifies it, was never submitted: its orchestrator waits");
+      return nullptr;
+    }
+    if (!visited_.insert({id.rank, id.serial}).second) return wait_of(id);
+    const LoggedTask& that = task(id);
+    if (that.begun > that.ended || that.begun == that.parts) {
+      const StuckWait* next = wait_of(id);
+      if (next == &wait)
+        sentences_.push_back(who(id) + " would notify it, and waits itself before it does");
+      else
+        sentences_.push_back(who(id) + " would notify it, and waits itself");
+      return next;
+    }
+    if (that.ready) return starved(id);
+    for (const TaskId producer : still_.log->producers(id.rank, that)) {
+      if (task(producer).complete) continue;
+      sentences_.push_back(who(id) + " would come next, and starts only after " + who(producer));
+      if (const StuckWait* next = wait_of(producer); next != nullptr) return next;
+      return blocked(producer, wait);
+    }
+    sentences_.push_back(who(id) + " would come next, and has not started");
+    return nullptr;
+  }
+
+  const StuckWait* starved(TaskId id) {
+    const auto holder = std::find_if(still_.waits.begin(), still_.waits.end(), [&](const StuckWait& wait) {
+      return wait.task.rank == id.rank && !wait.core.empty();
+    });
+    if (holder == still_.waits.end()) {
+      sentences_.push_back(who(id) + " is ready, and was never given to a core");
+      return nullptr;
+    }
+    sentences_.push_back(who(id) + " is ready, and the core that it needs, " + holder->core + ", is held by " +
+                         who(holder->task));
+    edge_ = "an edge " + std::string(task(id).name) + " -> " + task(holder->task).name + " on rank " +
+            std::to_string(id.rank) + " would make this impossible";
+    return &*holder;
+  }
+
+  const Standstill& still_;
+  const NotifyMap& notifiers_;
+  std::vector<std::string> sentences_;
+  std::set<const StuckWait*> seen_;
+  std::set<std::pair<int, std::uint32_t>> visited_;
+  std::string edge_;
+};
+
+}  // namespace
+
+std::vector<std::string> chain_of(const Standstill& standstill, const NotifyMap& notifiers) {
+  return Chain(standstill, notifiers).walk();
+}
+
+}  // namespace heddle::lab
