@@ -35,6 +35,20 @@ TEST(HostEnvironment, an_unpark_wakes_a_parked_thread_and_orders_what_came_befor
   EXPECT_EQ(seen, 7);
 }
 
+TEST(HostEnvironment, a_register_passes_a_message_whole_and_at_once) {
+  HostEnvironment::Register<std::uint64_t> wire{1};
+  HostEnvironment::Plain<int> message;
+  std::uint64_t seen = 1;
+  std::thread thread([&] {
+    for (std::uint32_t n = 0; (seen = wire.load()) == 1; ++n) HostEnvironment::pause(n);
+    EXPECT_EQ(message.load(), 7);
+  });
+  message.store(7);
+  wire.store_halves(0x3333333344444444U, 1'000'000'000, 2'000'000'000);
+  thread.join();
+  EXPECT_EQ(seen, 0x3333333344444444U);
+}
+
 TEST(HostEnvironment, a_park_ends_at_its_deadline_and_a_token_beats_the_longest_one) {
   HostEnvironment::Parker parker;
   const std::uint64_t deadline = HostEnvironment::now() + 1'000'000;

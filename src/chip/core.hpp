@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <heddle/types.hpp>
+#include <utility>
 
 #include "chip/client.hpp"
 #include "chip/geometry.hpp"
@@ -19,7 +20,7 @@ struct Common {
   Client<E>& client;
   typename E::template Atomic<std::uint32_t> stopping{0};
 
-  Common(const Config& table, Client<E>& served) : config(table), client(served) {}
+  Common(Config table, Client<E>& served) : config(std::move(table)), client(served) {}
   // acquire: partner is the release in Device::stop().
   bool stopped() const { return stopping.load(std::memory_order_acquire) != 0; }
 };

@@ -90,7 +90,7 @@ class Device {
   }
 
  private:
-  static const Config& checked(const Config& config) {
+  static Config checked(Config config) {
     const Geometry& geometry = config.geometry;
     if (geometry.clusters == 0 || geometry.schedulers == 0 || geometry.schedulers > geometry.clusters ||
         geometry.vectors_per_cluster < 1 || geometry.lanes() > Geometry::most_lanes)

@@ -83,10 +83,11 @@ class EventQueue {
       const std::size_t at = *first;
       *first = frontier_.back();
       frontier_.pop_back();
-      if (earliest_time_only && heap_[at].time != heap_.front().time) return;
       found.push_back(heap_[at]);
       const std::size_t end = std::min(heap_.size(), width * at + width + 1);
-      for (std::size_t child = width * at + 1; child < end; ++child) frontier_.push_back(child);
+      for (std::size_t child = width * at + 1; child < end; ++child) {
+        if (!earliest_time_only || heap_[child].time == heap_.front().time) frontier_.push_back(child);
+      }
     }
   }
 

@@ -209,6 +209,37 @@ TEST(Lab, raw_memory_is_a_cell_as_well) {
   EXPECT_TRUE(outcome.finished()) << outcome.describe();
 }
 
+// A register carries what its writer did before, and shows the halves of one store apart in either order.
+Outcome poll_register(Machine& machine, std::set<std::uint64_t>& seen) {
+  constexpr std::uint64_t after = 0x3333333344444444U;
+  E::Register<std::uint64_t> wire;
+  E::Plain<int> payload;
+  machine.label(&payload, "payload");
+  machine.spawn("writer", [&] {
+    payload.store(7);
+    wire.store_halves(after, 10, 20);
+  });
+  machine.spawn("reader", [&] {
+    std::uint64_t value = 0;
+    for (std::uint32_t n = 0; value != after; E::pause(n++)) seen.insert(value = wire.load());
+    EXPECT_EQ(payload.load(), 7);
+  });
+  return machine.run();
+}
+
+TEST(Lab, a_register_is_seen_in_halves_and_orders_what_came_before) {
+  std::set<std::uint64_t> seen;
+  const auto scenario = [&](Machine& machine) { return poll_register(machine, seen); };
+  const Outcome outcome = first_failure(500, scenario);
+  EXPECT_TRUE(outcome.finished()) << outcome.describe();
+  EXPECT_EQ(seen, (std::set<std::uint64_t>{0, 0x44444444U, 0x3333333300000000U, 0x3333333344444444U}));
+  for (const char* const place : {"register_store", "register_load"}) {
+    const Scope fault(place);
+    const Outcome found = first_failure(20, scenario);
+    EXPECT_EQ(found.kind, Outcome::Kind::race) << place << found.describe();
+  }
+}
+
 // A worker that runs fibers of its own; two workers hand one fiber from one to the other.
 struct Workshop {
   base::Fiber job;

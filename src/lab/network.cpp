@@ -62,7 +62,8 @@ Network::Network(Simulator& simulator, const LinkTable& links, int ranks, FaultB
 std::uint64_t Network::transfer_ends(int from, int to, std::uint64_t bytes, const char* label) {
   const int distance = links_.distance(from, to);
   const auto taken = static_cast<std::uint64_t>(static_cast<double>(bytes) / links_.bytes_per_ns[distance]);
-  std::uint64_t& busy = busy_until_[static_cast<std::size_t>(from * ranks_ + to)];
+  std::uint64_t& busy =
+      busy_until_[static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(to)];
   busy = std::max(busy, simulator_.now()) + taken;
   return busy + simulator_.latency(label, links_.latency[distance]);
 }

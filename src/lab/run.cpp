@@ -52,10 +52,8 @@ void settle(RunResult& result, ChipRun& run, const std::optional<Finding>& findi
             const std::shared_ptr<ProgramBase>& program, const RunSpec& spec) {
   result.error = run.error();
   if (result.error) result.verdict = verdict_for(result.error->code());
-  if (result.verdict == Verdict::deadlock && run.standstill() && !run.standstill()->waits.empty()) {
-    const NotifyMap notifiers = rehearse(program, spec, run.standstill()->round);
-    result.chain = chain_of(*run.standstill(), notifiers);
-  }
+  if (const auto& still = run.standstill(); result.verdict == Verdict::deadlock && still && !still->waits.empty())
+    result.chain = chain_of(*still, rehearse(program, spec, still->round));
   if (finding) {
     if (result.error && result.verdict == Verdict::deadlock) {
       result.chain.push_back("before that, " + finding->error.message());
@@ -173,8 +171,8 @@ bool same_failure(const RunResult& left, const RunResult& right) {
   return !left.error || left.error->code() == right.error->code();
 }
 
-RunResult run_once(std::shared_ptr<ProgramBase> program, const RunSpec& spec, Strategy& strategy, std::uint64_t seed,
-                   bool record_choices) {
+RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, Strategy& strategy,
+                   std::uint64_t seed, bool record_choices) {
   if (program == nullptr) detail::throw_invalid("there is no program to run");
   if (spec.ranks < 1 || spec.ranks > 1024)
     detail::throw_invalid("ranks is " + std::to_string(spec.ranks) + "; allowed are 1 to 1024");

@@ -72,8 +72,8 @@ struct RunResult {
 bool same_failure(const RunResult& left, const RunResult& right);
 
 // Throws Error(invalid_argument) for a specification out of range; never for what the program does.
-RunResult run_once(std::shared_ptr<ProgramBase> program, const RunSpec& spec, Strategy& strategy, std::uint64_t seed,
-                   bool record_choices = false);
+RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, Strategy& strategy,
+                   std::uint64_t seed, bool record_choices = false);
 
 struct NamedHelp {
   std::string name;

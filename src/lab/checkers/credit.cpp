@@ -58,7 +58,7 @@ void Credit::waited(AcquireIndex index) {
   if (again && by_notify && is_acquired(cell, wait)) {
     Suspect suspect{index, {}};
     if (wait.head == none) suspect.old = node.old;
-    cell.suspects.push_back(std::move(suspect));
+    cell.suspects.push_back(suspect);
   }
   cell.waits.push_back(index);
 }

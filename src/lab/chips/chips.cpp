@@ -79,7 +79,7 @@ chip::Config chip_config(const std::string& name, const std::map<std::string, st
   }
   for (const auto& [key, value] : overrides) {
     const auto* const constant = std::find_if(std::begin(constants), std::end(constants),
-                                              [&key = key](const Constant& each) { return key == each.name; });
+                                              [&wanted = key](const Constant& each) { return wanted == each.name; });
     if (constant == std::end(constants))
       detail::throw_invalid("chip " + name + " has no constant \"" + key + "\"; there are: " + known_constants());
     if (value < constant->least || value > constant->most)
