@@ -62,7 +62,7 @@ void report(const ReplayOptions& options, const RunResult& shown, const lab::Run
   } else {
     fmt::print("{}", result_table({shown}, wants_colour(STDOUT_FILENO)));
     if (!result.sentence.empty()) fmt::print("{}: {}\n", lab::name_of(result.verdict), result.sentence);
-    fmt::print("{}", explanation(*shown.lab));
+    if (shown.lab) fmt::print("{}", explanation(*shown.lab));
     if (found.empty()) fmt::print("the same failure, by the same trace\n");
   }
   std::fflush(stdout);

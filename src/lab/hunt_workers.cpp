@@ -76,9 +76,8 @@ HuntReport HuntWorkers::run() {
     };
     shared_->changed.wait_for(lock, glance,
                               [&] { return all_done() || (shared_->first_is_done && workers.size() < jobs); });
-    if (all_done() &&
-        !(shared_->first_is_done && workers.size() < jobs && !shared_->stop.load(std::memory_order_relaxed)))
-      break;
+    const bool stopped = shared_->stop.load(std::memory_order_relaxed);
+    if (all_done() && (!shared_->first_is_done || workers.size() >= jobs || stopped)) break;
     const auto now = Clock::now();
     for (std::size_t i = 0; i < workers.size(); ++i) {
       const bool is_running = workers[i]->now != nullptr && !workers[i]->is_done;
