@@ -75,11 +75,8 @@ class Core {
     Token last = no_token;
     bool was_pending = false;  // what is in the register was there before the last kernel's end was told
     while (!common_.stopped()) {
-      E::catch_up();
-      const std::uint64_t word = dispatch_.load();
-      const Token token = token_of(word);
+      const Token token = dispatched();
       if (token == no_token || token == last) {
-        if (token == no_token && word != 0) E::mark("chip_half_seen");
         was_pending = false;
         parker_.park();
         continue;
@@ -97,7 +94,8 @@ class Core {
       const std::uint32_t part = payload.part.load();
       E::charge(E::latency("latency.task_switch", common_.config.timing.task_switch));
       common_.client.run(slot, block, part, *this);
-      const Token pending = token_of(dispatch_.load());
+      E::catch_up();  // what was dispatched while the kernel ran
+      const Token pending = dispatched();
       was_pending = pending != no_token && pending != token;
       tell(token | finish_bit);
     }
@@ -112,6 +110,14 @@ class Core {
     typename E::template Plain<std::uint32_t> block{};
     typename E::template Plain<std::uint32_t> part{};
   };
+
+  // What is in the register; no_token when there is nothing yet, or only a half of it.
+  Token dispatched() const {
+    const std::uint64_t word = dispatch_.load();
+    const Token token = token_of(word);
+    if (token == no_token && word != 0) E::mark("chip_half_seen");
+    return token;
+  }
 
   void tell(std::uint32_t status) {
     const std::uint64_t delay = E::latency("latency.status", common_.config.timing.status_visible);

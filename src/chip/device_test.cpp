@@ -3,19 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <random>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/host_environment.hpp"
+#include "lab/chip_scene.hpp"
 #include "lab/lab_environment.hpp"
 #include "lab/mutant_search.hpp"
 
@@ -28,168 +26,16 @@ using lab::Outcome;
 using base::HostEnvironment;
 using lab::LabEnvironment;
 
-// On real threads nobody catches this: the process ends with the message.
-inline void expect(bool condition, const char* what) {
-  if (condition) return;
-  if (lab::Machine* const machine = lab::Machine::current()) machine->fail(what);
-  throw std::runtime_error(what);
-}
-
-inline Config small_chip(std::uint32_t clusters, std::uint32_t schedulers) {
-  Config config;
-  config.name = "small";
-  config.geometry = {clusters, 2, schedulers};
-  config.timing.dispatch_half_skew = 1;
-  return config;
-}
-
-template <base::Environment E>
-struct Task {
-  template <class T>
-  using Atomic = typename E::template Atomic<T>;
-
-  Task(std::string task_name, Cores cores, std::uint32_t blocks) : name(std::move(task_name)) {
-    slot.name = name.c_str();
-    slot.cores = cores;
-    slot.block_count = blocks * slot.parts();
-    slot.blocks_left.store(slot.block_count, std::memory_order_relaxed);
-    for (std::uint32_t i = 0; i < slot.block_count; ++i) ran.push_back(std::make_unique<Atomic<std::uint32_t>>(0U));
-    for (std::uint32_t i = 0; i < slot.block_count; ++i)
-      outputs.push_back(std::make_unique<typename E::template Plain<std::uint32_t>>());
-    for (std::uint32_t i = 0; i < blocks; ++i) clusters.push_back(std::make_unique<Atomic<std::uint32_t>>(0U));
-  }
-
-  std::string name;
-  graph::Slot<E> slot;
-  bool runs = true;                                         // false: begin() says no
-  std::vector<Task*> then;                                  // made ready at the end, by the scheduler that sees it
-  typename E::template Plain<std::uint32_t> input;          // written before it is made ready
-  std::vector<std::unique_ptr<Atomic<std::uint32_t>>> ran;  // of each part of each block
-  std::vector<std::unique_ptr<typename E::template Plain<std::uint32_t>>> outputs;
-  std::vector<std::unique_ptr<Atomic<std::uint32_t>>> clusters;  // of each block, plus one
-  Atomic<std::uint32_t> begun{0};
-  Atomic<std::uint32_t> started_at{0};  // counts the parts that were started on the device before its first
-};
-
-template <base::Environment E>
-class Scene : public Client<E> {
- public:
-  explicit Scene(const Config& config) : device_(config, *this, "device 0"), core_of_(config.geometry.cores()) {
-    for (auto& core : core_of_) core = std::make_unique<typename E::template Plain<std::uint32_t>>();
-  }
-  virtual ~Scene() = default;
-
-  Device<E>& device() { return device_; }
-  Task<E>& add(Cores cores, std::uint32_t blocks, bool first = true) {
-    tasks_.push_back(std::make_unique<Task<E>>("task " + std::to_string(tasks_.size()), cores, blocks));
-    tasks_.back()->slot.rank = tasks_.back().get();
-    if (first) first_.push_back(tasks_.back().get());
-    left_.store(static_cast<std::uint32_t>(tasks_.size()), std::memory_order_relaxed);
-    return *tasks_.back();
-  }
-  // Any shapes, blocks and chains.
-  void add_any(std::uint64_t seed, std::uint32_t count, std::uint32_t most_blocks) {
-    std::mt19937_64 random(seed);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const bool first = tasks_.empty() || random() % 2 == 0;
-      Task<E>* const before = first ? nullptr : tasks_[random() % tasks_.size()].get();
-      const auto blocks = static_cast<std::uint32_t>(1 + random() % most_blocks);
-      Task<E>& task = add(shapes[random() % shape_count], blocks, first);
-      task.runs = random() % 8 != 0;
-      if (before != nullptr) before->then.push_back(&task);
-    }
-  }
-
-  // The agent that stands for the orchestrator.
-  void outside() {
-    for (Task<E>* task : first_) {
-      submit(*task);
-      if (pace_) paced_.park();
-    }
-    done_.park();
-    for (const auto& task : tasks_) {
-      expect(task->begun.load(std::memory_order_relaxed) == 1, "a task was begun more than once, or never");
-      for (const auto& each : task->ran)
-        expect(each->load(std::memory_order_relaxed) == (task->runs ? 1U : 0U), "a block did not run exactly once");
-    }
-    device_.stop();
-  }
-  void submit(Task<E>& task) {
-    task.input.store(7);
-    device_.ready(task.slot);
-  }
-
-  // ---- Client ----
-  bool begin(graph::Slot<E>& slot) override {
-    Task<E>& task = of(slot);
-    expect(task.input.load() == 7, "a scheduler does not see what was written before the task was made ready");
-    task.begun.fetch_add(1, std::memory_order_relaxed);
-    if (!task.runs) end(task);
-    return task.runs;
-  }
-  void run(graph::Slot<E>& slot, std::uint32_t block, std::uint32_t part, Core<E>& core) override {
-    Task<E>& task = of(slot);
-    const std::uint32_t parts = slot.parts();
-    expect(block * parts + part < slot.block_count && part < parts, "there is no such part of a block");
-    expect((core.kind() == heddle::Core::cube) == (part < slot.cores.cubes), "a part runs on the wrong kind of core");
-    expect(task.input.load() == 7, "a core does not see what was written before the task was made ready");
-    const std::uint32_t before = parts_started_.fetch_add(1, std::memory_order_relaxed);
-    std::uint32_t unset = 0;
-    (void)task.started_at.compare_exchange_strong(unset, before + 1, std::memory_order_relaxed,
-                                                  std::memory_order_relaxed);
-    // Unordered accesses of two kernels on one core would be a race.
-    core_of_[core.index()]->store(core_of_[core.index()]->load() + 1);
-    std::uint32_t nowhere = 0;
-    if (!task.clusters[block]->compare_exchange_strong(nowhere, core.cluster() + 1, std::memory_order_relaxed,
-                                                       std::memory_order_relaxed))
-      expect(nowhere == core.cluster() + 1, "the parts of a block run in different clusters");
-    task.outputs[block * parts + part]->store(core.index() + 1);
-    task.ran[block * parts + part]->fetch_add(1, std::memory_order_relaxed);
-  }
-  void finished(graph::Slot<E>& slot) override {
-    // acq_rel: a release sequence over the parts.
-    if (slot.blocks_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    Task<E>& task = of(slot);
-    for (std::uint32_t i = 0; i < task.outputs.size(); ++i) {
-      expect(task.outputs[i]->load() != 0, "a task ended whose blocks have not all run");
-      for (std::uint32_t j = i - i % slot.parts(); j < i; ++j)
-        expect(task.outputs[j]->load() != task.outputs[i]->load(), "two parts of a block ran on one core");
-    }
-    end(task);
-  }
-
-  std::vector<std::unique_ptr<Task<E>>>& tasks() { return tasks_; }
-  const std::vector<Task<E>*>& first() const { return first_; }
-
-  bool pace_ = false;  // each first task is submitted when the one before has ended
-
- protected:
-  static Task<E>& of(graph::Slot<E>& slot) { return *static_cast<Task<E>*>(slot.rank); }
-  void end(Task<E>& task) {
-    for (Task<E>* next : task.then) submit(*next);
-    if (pace_) paced_.unpark();
-    // acq_rel: a release sequence over the tasks; the last one's unpark publishes all of them.
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.unpark();
-  }
-
-  Device<E> device_;
-  std::vector<std::unique_ptr<Task<E>>> tasks_;
-  std::vector<Task<E>*> first_;
-  std::vector<std::unique_ptr<typename E::template Plain<std::uint32_t>>> core_of_;  // runs on each core
-  typename E::template Atomic<std::uint32_t> parts_started_{0};
-  typename E::template Atomic<std::uint32_t> left_{0};
-  typename E::Parker done_;
-  typename E::Parker paced_;
-};
-
 // ---- what is placed where: the schedulers alone; no core answers, so what they know is what they did ----
 
-using LabScene = Scene<LabEnvironment>;
+using LabScene = lab::ChipScene<LabEnvironment>;
+using lab::ChipTask;
+using lab::small_chip;
 
 // Runs the schedulers until nothing can happen.
 Snapshot<LabEnvironment> placed(LabScene& scene, std::uint64_t seed = 1) {
   Machine machine(seed);
-  for (Task<LabEnvironment>* task : scene.first()) scene.submit(*task);
+  for (ChipTask<LabEnvironment>* task : scene.first()) scene.submit(*task);
   for (std::uint32_t i = 0; i < scene.device().schedulers(); ++i)
     machine.spawn("scheduler " + std::to_string(i), [&scene, i] { scene.device().run_scheduler(i); });
   const Outcome outcome = machine.run();
@@ -235,9 +81,9 @@ TEST(Device, a_wave_takes_what_is_idle_and_leaves_the_rest_queued) {
 TEST(Device, a_task_that_runs_nothing_ends_though_no_core_is_free) {
   LabScene scene(small_chip(1, 1));
   scene.add(vector_core, 9);
-  Task<LabEnvironment>& dummy = scene.add(vector_core, 1);
+  ChipTask<LabEnvironment>& dummy = scene.add(vector_core, 1);
   dummy.runs = false;
-  Task<LabEnvironment>& later = scene.add(cube_core, 1, false);
+  ChipTask<LabEnvironment>& later = scene.add(cube_core, 1, false);
   dummy.then.push_back(&later);
   const auto snapshot = placed(scene);
   EXPECT_EQ(running_on(snapshot, 0), "task 2.0");
@@ -297,7 +143,7 @@ const lab::Options options{.step_limit = 100'000};
 TEST(Device, every_block_runs_once_in_the_lab) {
   std::set<std::string> reached;
   const Outcome outcome = lab::first_failure(
-      lab::seeds(600),
+      lab::seeds(2000),
       [&](Machine& machine) {
         Outcome one = some_graph(machine);
         reached.insert(one.marks.begin(), one.marks.end());
@@ -338,12 +184,13 @@ TEST(Device, single_tasks_do_not_overtake_a_mixed_one_for_ever_in_the_lab) {
           scene.add(i % 3 == 0 ? cube_core : vector_core, 1, i < 6);
           if (i >= 6) scene.tasks()[i - 6]->then.push_back(scene.tasks()[i].get());
         }
-        Task<LabEnvironment>& mixed = scene.add(mixed_cores, 1, false);
+        ChipTask<LabEnvironment>& mixed = scene.add(mixed_cores, 1, false);
         scene.tasks()[6]->then.push_back(&mixed);
         spawn_all(machine, scene);
         machine.spawn("outside", [&] {
           scene.outside();
-          expect(mixed.started_at.load(std::memory_order_relaxed) < 40, "singles overtook the mixed task for too long");
+          lab::expect(mixed.started_at.load(std::memory_order_relaxed) < 40,
+                      "singles overtook the mixed task for too long");
         });
         return machine.run();
       },
@@ -426,7 +273,7 @@ TEST(Device, every_block_runs_once_on_real_threads) {
   for (std::uint32_t clusters = 1; clusters <= 3; ++clusters) {
     const std::uint64_t seed = 17 + clusters;
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Scene<HostEnvironment> scene(small_chip(clusters, clusters));
+    lab::ChipScene<HostEnvironment> scene(small_chip(clusters, clusters));
     scene.add_any(seed, 400, 20);
     std::vector<std::thread> threads;
     for (std::uint32_t i = 0; i < clusters; ++i) threads.emplace_back([&, i] { scene.device().run_scheduler(i); });
