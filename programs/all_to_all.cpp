@@ -40,7 +40,7 @@ struct AllToAll : Collective {
         "collect", vector_core, graph.ranks(),
         [=](Block& block, View<const T> from, View<T> to) {
           block.wait(arrived.mine()[block.index()], Compare::ge, now(block));
-          copy(from.rows(block.index() * size, size), to.rows(block.index() * size, size));
+          if (block.values()) copy(from.rows(block.index() * size, size), to.rows(block.index() * size, size));
         },
         in(inbox.mine()), out(io.output<T>("output")), after(push));
   }

@@ -62,9 +62,7 @@ struct Allreduce : Collective {
       return output.rows(first, count * (c + 1) / ranks - first);
     };
 
-    graph.submit(
-        "load", vector_core, [](Block&, View<const T> from, View<T> to) { copy(from, to); }, in(io.input<T>("input")),
-        out(output));
+    graph.submit("load", vector_core, copy_all<T>, in(io.input<T>("input")), out(output));
     for (int step = 0; step < steps(ranks); ++step) {
       const auto send = graph.submit(
           "send", vector_core,
@@ -81,6 +79,7 @@ struct Allreduce : Collective {
           "receive", vector_core,
           [=](Block& block, View<const T> received, View<T> data) {
             block.wait(arrived.mine()[step], Compare::ge, now(block));
+            if (!block.values()) return;
             if (is_sum)
               add_to(data, received);
             else

@@ -41,9 +41,7 @@ struct Broadcast : Collective {
     const int place = (graph.rank() - root + ranks) % ranks;  // the root is at place 0
 
     if (place == 0) {
-      graph.submit(
-          "load", vector_core, [](Block&, View<const T> from, View<T> to) { copy(from, to); }, in(io.input<T>("input")),
-          out(inbox.mine()));
+      graph.submit("load", vector_core, copy_all<T>, in(io.input<T>("input")), out(inbox.mine()));
     } else {
       graph.submit(
           "receive", vector_core,
@@ -61,9 +59,7 @@ struct Broadcast : Collective {
           },
           in(inbox.mine()));
     }
-    graph.submit(
-        "deliver", vector_core, [](Block&, View<const T> from, View<T> to) { copy(from, to); }, in(inbox.mine()),
-        out(io.output<T>("output")));
+    graph.submit("deliver", vector_core, copy_all<T>, in(inbox.mine()), out(io.output<T>("output")));
   }
 
   void fill(HostIo& io) const {

@@ -90,6 +90,7 @@ Period<T> total(const HostIo& io, std::int64_t first = 0) {
 /// A kernel that sums equally long rows, laid end to end: each block its share of the columns.
 template <class T>
 void sum_rows(Block& block, View<const T> rows, View<T> sum) {
+  if (!block.values()) return;
   const auto [first, size] = share(block, sum.size());
   const View<T> mine = sum.rows(first, size);
   copy(rows.rows(first, size), mine);

@@ -30,6 +30,12 @@ void add_to(const View<T>& sum, const View<const T>& term) {
     to[i] = static_cast<T>(static_cast<float>(to[i]) + static_cast<float>(from[i]));
 }
 
+/// The whole of a view, as a kernel.
+template <class T>
+void copy_all(Block& block, View<const T> from, View<T> to) {
+  if (block.values()) copy(from, to);
+}
+
 /// This block's share of `count` elements: where it starts, and how long it is.
 inline std::pair<std::int64_t, std::int64_t> share(const Block& block, std::int64_t count) {
   const std::int64_t first = count * block.index() / block.count();

@@ -45,7 +45,7 @@ struct Stencil {
         "load", vector_core, tiles,
         [](Block& block, View<const float> from, View<float> to) {
           const auto [first, size] = share(block, to.size());
-          copy(from.rows(first, size), to.rows(first, size));
+          if (block.values()) copy(from.rows(first, size), to.rows(first, size));
         },
         in(initial), out(now));
 
@@ -63,7 +63,8 @@ struct Stencil {
     const std::int64_t before = index > 0 ? 1 : 0, behind = index + 1 < tiles ? 1 : 0;
     graph.submit(
         "update", vector_core,
-        [before, behind](Block&, View<const float> from, View<float> to) {
+        [before, behind](Block& block, View<const float> from, View<float> to) {
+          if (!block.values()) return;
           const std::int64_t last = to.size() - 1;
           const float* const here = from.data() + before;
           float* const there = to.data();

@@ -54,13 +54,23 @@ struct TiledCholesky {
       }
   }
 
-  static void load_kernel(Block&, View<const float, 2> from, View<float, 2> to) { matrix(to) = matrix(from); }
-  static void zero_kernel(Block&, View<float, 2> to) { matrix(to).setZero(); }
-  static void factorize_kernel(Block&, View<float, 2> a) { factorize(a); }
-  static void solve_kernel(Block&, View<const float, 2> l, View<float, 2> a) { solve_transposed(l, a); }
-  static void square_kernel(Block&, View<const float, 2> a, View<float, 2> c) { square_subtract(a, c); }
-  static void update_kernel(Block&, View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
-    multiply_transposed_subtract(a, b, c);
+  static void load_kernel(Block& block, View<const float, 2> from, View<float, 2> to) {
+    if (block.values()) matrix(to) = matrix(from);
+  }
+  static void zero_kernel(Block& block, View<float, 2> to) {
+    if (block.values()) matrix(to).setZero();
+  }
+  static void factorize_kernel(Block& block, View<float, 2> a) {
+    if (block.values()) factorize(a);
+  }
+  static void solve_kernel(Block& block, View<const float, 2> l, View<float, 2> a) {
+    if (block.values()) solve_transposed(l, a);
+  }
+  static void square_kernel(Block& block, View<const float, 2> a, View<float, 2> c) {
+    if (block.values()) square_subtract(a, c);
+  }
+  static void update_kernel(Block& block, View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
+    if (block.values()) multiply_transposed_subtract(a, b, c);
   }
 
   void fill(HostIo& io) const {

@@ -37,11 +37,11 @@ struct TiledMatmul {
         }
     }
   }
-  static void multiply_kernel(Block&, View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
-    multiply(a, b, c);
+  static void multiply_kernel(Block& block, View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
+    if (block.values()) multiply(a, b, c);
   }
-  static void multiply_add_kernel(Block&, View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
-    multiply_add(a, b, c);
+  static void multiply_add_kernel(Block& block, View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
+    if (block.values()) multiply_add(a, b, c);
   }
 
   void fill(HostIo& io) const {

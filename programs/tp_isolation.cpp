@@ -136,7 +136,8 @@ struct Isolation {
     const auto skew = graph.submit(
         "rank_skew", vector_core,
         [](Block& block, View<const std::int32_t> iterations, View<std::int32_t> probe) {
-          block.write(probe, spin(block.read(iterations, 0)), 0);
+          const std::int32_t count = block.read(iterations, 0);
+          block.write(probe, block.values() ? spin(count) : 0, 0);
           block.clean(probe);
         },
         in(io.input<std::int32_t>("skew")), out(io.output<std::int32_t>("probe")));
@@ -163,6 +164,7 @@ struct Isolation {
     const auto gather = graph.spmd(
         "hidden_gather", vector_core, gather_blocks,
         [=](Block& block, View<const bf16, 2> window, View<bf16, 2> output) {
+          if (!block.values()) return;
           const std::int64_t row = block.index() / gather_columns * tile_rows;
           const std::int64_t column = block.index() % gather_columns * tile_width;
           const auto tile = output.view({row, column}, {tile_rows, tile_width});

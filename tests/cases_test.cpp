@@ -36,9 +36,18 @@ constexpr std::uint64_t hunted = 2'000;  // schedules at most for a fault to be 
 constexpr std::uint64_t unharmed = 200;  // schedules that a repaired program or a control passes
 constexpr std::uint64_t shrink_runs = 400;
 
-std::vector<std::string> case_names() {
+Json about(const std::string& name) {
+  std::ifstream file(folder / name / "case.json");
+  return Json::parse(file);
+}
+
+// With their faults: those of kind `control` have none.
+std::vector<std::string> case_names(bool controls) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (controls || about(name).at("kind") != "control") names.push_back(name);
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -104,9 +113,7 @@ std::string told(const lab::RunResult& result) {
 
 class Gallery : public testing::TestWithParam<std::string> {
  protected:
-  Gallery() {
-    std::ifstream file(folder / GetParam() / "case.json");
-    about_ = Json::parse(file);
+  Gallery() : about_(about(GetParam())) {
     spec_ = spec_of(about_.at("run"));
     // A seed that nobody has tried, unless one is given.
     const char* const given = std::getenv("HEDDLE_SEED");
@@ -152,8 +159,9 @@ TEST_P(Gallery, IsDescribed) {
   EXPECT_EQ(defaults.rounds, spec_.rounds);
 }
 
-TEST_P(Gallery, IsFoundShownAgainAndMadeSmaller) {
-  if (is_control()) GTEST_SKIP() << "a control has no fault";
+class FaultOfTheGallery : public Gallery {};
+
+TEST_P(FaultOfTheGallery, IsFoundShownAgainAndMadeSmaller) {
   SCOPED_TRACE("HEDDLE_SEED=" + std::to_string(seed_));
   const lab::HuntReport report = hunt({}, hunted);
   ASSERT_TRUE(report.failure.has_value());
@@ -197,9 +205,16 @@ TEST_P(Gallery, TheRepairedProgramPassesTheSameHunt) {
   const Json verdicts = is_control() ? about_.at("expect").at("verdicts") : Json{"PASSED"};
   for (const auto& [verdict, count] : report.counts.verdicts)
     EXPECT_TRUE(count == 0 || contains(verdicts, lab::name_of(verdict))) << lab::name_of(verdict);
+  // What is listed first is what the case is about.
+  EXPECT_TRUE(std::any_of(report.counts.verdicts.begin(), report.counts.verdicts.end(), [&](const auto& seen) {
+    return seen.second != 0 && verdicts.front() == lab::name_of(seen.first);
+  }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Gallery, testing::ValuesIn(case_names()), [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(Cases, Gallery, testing::ValuesIn(case_names(true)),
+                         [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(Cases, FaultOfTheGallery, testing::ValuesIn(case_names(false)),
+                         [](const auto& one) { return one.param; });
 
 }  // namespace
 }  // namespace heddle

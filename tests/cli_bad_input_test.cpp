@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/bad_input.hpp"
 #include "tests/child.hpp"
 
 namespace heddle::test {
@@ -16,13 +17,6 @@ namespace {
 
 using Json = nlohmann::json;
 using testing::HasSubstr;
-using testing::StartsWith;
-
-struct BadInput {
-  std::string title;
-  std::vector<std::string> arguments;
-  std::vector<std::string> says;
-};
 
 std::vector<BadInput> bad_inputs() {
   const std::vector<std::string> first{"run", module_path("several") + ":first"};
@@ -85,14 +79,7 @@ std::vector<BadInput> bad_inputs() {
 
 class CommandRefuses : public testing::TestWithParam<BadInput> {};
 
-TEST_P(CommandRefuses, InOneLineThatSaysWhatToDo) {
-  const Outcome outcome = run_command(GetParam().arguments);
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, StartsWith("heddle: "));
-  EXPECT_TRUE(is_one_line(outcome.err)) << outcome.err;
-  for (const std::string& text : GetParam().says) EXPECT_THAT(outcome.err, HasSubstr(text));
-}
+TEST_P(CommandRefuses, InOneLineThatSaysWhatToDo) { expect_refused_in_one_line(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(BadInputs, CommandRefuses, testing::ValuesIn(bad_inputs()),
                          [](const auto& instance) { return instance.param.title; });

@@ -10,19 +10,13 @@
 #include <vector>
 
 #include "lab/failure_file.hpp"
+#include "tests/bad_input.hpp"
 #include "tests/child.hpp"
 
 namespace heddle::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
-
-struct BadInput {
-  std::string title;
-  std::vector<std::string> arguments;
-  std::vector<std::string> says;
-};
 
 std::vector<BadInput> bad_inputs() {
   const auto with = [](std::vector<std::string> first, std::vector<std::string> more) {
@@ -85,14 +79,7 @@ std::vector<BadInput> bad_inputs() {
 
 class LabCommandRefuses : public testing::TestWithParam<BadInput> {};
 
-TEST_P(LabCommandRefuses, InOneLineThatSaysWhatToDo) {
-  const Outcome outcome = run_command(GetParam().arguments);
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, StartsWith("heddle: "));
-  EXPECT_TRUE(is_one_line(outcome.err)) << outcome.err;
-  for (const std::string& text : GetParam().says) EXPECT_THAT(outcome.err, HasSubstr(text));
-}
+TEST_P(LabCommandRefuses, InOneLineThatSaysWhatToDo) { expect_refused_in_one_line(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(BadInputs, LabCommandRefuses, testing::ValuesIn(bad_inputs()),
                          [](const auto& instance) { return instance.param.title; });

@@ -75,6 +75,24 @@ std::string shape_text(const std::int64_t* shape, int rank) {
   return text + "]";
 }
 
+const char* sign_of(Compare compare) {
+  switch (compare) {
+    case Compare::eq:
+      return "==";
+    case Compare::ne:
+      return "!=";
+    case Compare::gt:
+      return ">";
+    case Compare::ge:
+      return ">=";
+    case Compare::lt:
+      return "<";
+    case Compare::le:
+      return "<=";
+  }
+  return "?";
+}
+
 std::string counted(std::int64_t count, std::string_view noun) {
   std::string text = std::to_string(count) + " ";
   text += noun;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <heddle/types.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ std::string quoted(std::string_view text);
 
 // "[2, 3]".
 std::string shape_text(const std::int64_t* shape, int rank);
+
+// ">=" and its like.
+const char* sign_of(Compare compare);
 
 // "1 dimension", "2 dimensions".
 std::string counted(std::int64_t count, std::string_view noun);

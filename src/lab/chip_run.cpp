@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "host/engine_impl.hpp"
+#include "lab/host_calls.hpp"
 
 namespace heddle::host {
 template class Engine<lab::ProgramEnvironment, lab::ChipBackend<lab::ProgramEnvironment>>;
@@ -18,24 +20,6 @@ namespace {
 // What a cancelled run may still need standstills for, before it is given up.
 constexpr int standstills_most = 16;
 constexpr int forced_most = 100'000;
-
-const char* sign_of(Compare compare) {
-  switch (compare) {
-    case Compare::eq:
-      return "==";
-    case Compare::ne:
-      return "!=";
-    case Compare::gt:
-      return ">";
-    case Compare::ge:
-      return ">=";
-    case Compare::lt:
-      return "<";
-    case Compare::le:
-      return "<=";
-  }
-  return "?";
-}
 
 SessionConfig session_of(const RunSpec& spec) {
   SessionConfig session = spec.session;
@@ -98,27 +82,10 @@ bool ChipRun::phase(std::int64_t number, int index) {
   return !spec_.check || !spec_.values || host_calls(number, index, false);
 }
 
-// The program's own fill or check, rank by rank. What it throws is the run's error.
 bool ChipRun::host_calls(std::int64_t number, int index, bool fill) {
-  for (int r = 0; r < spec_.ranks; ++r) {
-    HostIo io(engine_->rank(r).io(), r, spec_.ranks, number, index);
-    RunningNow::here().enter({fill ? "fill" : "check", "", r, -1});
-    try {
-      if (fill) {
-        program_->fill(io);
-      } else {
-        program_->check(io);
-      }
-    } catch (const Error& error) {
-      error_ = Error(error).at_rank(r).in_round(number);
-    } catch (const std::exception& error) {
-      error_ = Error(Code::user_error, std::string(fill ? "fill" : "check") + " threw: " + error.what())
-                   .at_rank(r)
-                   .in_round(number);
-    }
-    if (error_) return false;
-  }
-  return true;
+  const auto io = [this](int rank) -> const heddle::detail::IoTable& { return engine_->rank(rank).io(); };
+  error_ = call_program(*program_, fill ? HostCall::fill : HostCall::check, spec_.ranks, number, index, io);
+  return !error_;
 }
 
 bool ChipRun::graph(std::int64_t number) {
@@ -168,7 +135,7 @@ Standstill ChipRun::describe(Engine& engine) {
       wait.cell = name_of(node.signal);
       wait.has = window::load<E>(node.signal);
       wait.needs = node.value;
-      wait.compare = sign_of(node.compare);
+      wait.compare = base::sign_of(node.compare);
       still.waits.push_back(std::move(wait));
     });
     const auto snapshot = pool_.device(r).snapshot();
@@ -176,8 +143,7 @@ Standstill ChipRun::describe(Engine& engine) {
       if (!core.withholds) continue;
       const auto& given = core.pending ? core.pending : core.running;
       if (!given) continue;
-      still.dead.push_back(
-          {r, pool_.core_name(r, core.core), given.slot->name, given.block, given.slot->location, false});
+      still.dead.push_back({r, pool_.core_name(r, core.core), given.slot->name, given.block, given.slot->location});
     }
     for (std::uint32_t n = 0; n < world_.log.tasks(r); ++n) {
       const LoggedTask& task = world_.log.task(r, n);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "host/engine_impl.hpp"
+#include "lab/host_calls.hpp"
 #include "lab/lab_environment.hpp"
-#include "lab/running_now.hpp"
 #include "lab/verdicts.hpp"
 
 namespace heddle::lab {
@@ -88,7 +88,7 @@ class Rounds {
 
  private:
   void one(std::int64_t round, int phase) {
-    call(round, phase, true);
+    call(round, phase, HostCall::fill);
     if (error) return;
     if (spec_.session.reset_windows) ground_.engine.windows().list().zero();
     ground_.engine.start_round(round, ground_.fence);
@@ -96,25 +96,11 @@ class Rounds {
     error = ground_.engine.first_error();
     if (!error && !ground_.engine.windows().list().all_equal())
       error = ground_.engine.windows().list().mismatch().in_round(round);
-    if (!error && spec_.check) call(round, phase, false);
+    if (!error && spec_.check) call(round, phase, HostCall::check);
   }
-  void call(std::int64_t round, int phase, bool fill) {
-    for (int rank = 0; rank < spec_.ranks && !error; ++rank) {
-      HostIo io(ground_.engine.rank(rank).io(), rank, spec_.ranks, round, phase);
-      RunningNow::here().enter({fill ? "fill" : "check", "", rank, -1});
-      try {
-        if (fill) {
-          program_.fill(io);
-        } else {
-          program_.check(io);
-        }
-      } catch (const Error& thrown) {
-        error = Error(thrown).at_rank(rank).in_round(round);
-      } catch (const std::exception& thrown) {
-        error =
-            Error(Code::user_error, std::string(fill ? "fill" : "check") + " threw: " + thrown.what()).at_rank(rank);
-      }
-    }
+  void call(std::int64_t round, int phase, HostCall what) {
+    const auto io = [this](int rank) -> const heddle::detail::IoTable& { return ground_.engine.rank(rank).io(); };
+    error = call_program(program_, what, spec_.ranks, round, phase, io);
   }
 
   Ground& ground_;

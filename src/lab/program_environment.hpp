@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/host_environment.hpp"
 #include "base/marks.hpp"
 #include "lab/simulator.hpp"
 
@@ -76,23 +77,6 @@ class ProgramAtomic {
  private:
   ProgramAccess<T> access() noexcept { return ProgramAccess<T>(value_); }
 
-  T value_{};
-};
-
-template <class T>
-class ProgramPlain {
- public:
-  ProgramPlain() = default;
-  explicit ProgramPlain(T value) : value_(value) {}
-  ProgramPlain(const ProgramPlain&) = delete;
-  ProgramPlain& operator=(const ProgramPlain&) = delete;
-
-  T load() const { return value_; }
-  void store(T value) { value_ = value; }
-  T& raw() { return value_; }
-  const T& raw() const { return value_; }
-
- private:
   T value_{};
 };
 
@@ -261,7 +245,7 @@ struct ProgramEnvironment {
   template <class T>
   using Atomic = ProgramAtomic<T>;
   template <class T>
-  using Plain = ProgramPlain<T>;
+  using Plain = base::HostPlain<T>;
   template <class T>
   using Register = ProgramRegister<T>;
   using Parker = ProgramParker;

@@ -66,12 +66,11 @@ void settle(RunResult& result, ChipRun& run, const std::optional<Finding>& findi
   }
 }
 
-void tell(RunResult& result, const ChipRun& run, const World& world) {
+void tell(RunResult& result, const World& world) {
   if (result.error) {
     result.sentence = std::string(result.error->name()) + ": " + result.error->message();
     return;
   }
-  (void)run;
   if (world.longest_pause < slow_ns) {
     result.sentence = "every round ended and every check passed";
     return;
@@ -110,7 +109,7 @@ RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& 
   result.blocks = world.blocks_run;
   result.taken = simulator.taken();
   settle(result, run, finding, program, spec);
-  tell(result, run, world);
+  tell(result, world);
   for (const StruckFault& struck : world.faults.struck()) result.faults.push_back(struck.where);
   return result;
 }

@@ -59,7 +59,6 @@ struct DeadCore {
   std::string task;
   std::int64_t block = -1;
   Location location;
-  bool acknowledged = false;
 };
 
 struct Standstill {

@@ -3,28 +3,9 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+
 namespace heddle::lab::checkers {
-namespace {
-
-const char* symbol_of(Compare compare) {
-  switch (compare) {
-    case Compare::eq:
-      return "==";
-    case Compare::ne:
-      return "!=";
-    case Compare::gt:
-      return ">";
-    case Compare::ge:
-      return ">=";
-    case Compare::lt:
-      return "<";
-    case Compare::le:
-      return "<=";
-  }
-  return "?";
-}
-
-}  // namespace
 
 void Context::learn(const heddle::detail::WindowTable* window) {
   if (window != nullptr && std::find(windows.begin(), windows.end(), window) == windows.end())
@@ -108,7 +89,7 @@ std::string Context::name_of(CellIndex index) const {
 }
 
 std::string Context::condition_of(const AcquireNode& acquire) const {
-  return name_of(acquire.cell) + " " + symbol_of(acquire.compare) + " " + std::to_string(acquire.value);
+  return name_of(acquire.cell) + " " + base::sign_of(acquire.compare) + " " + std::to_string(acquire.value);
 }
 
 std::string name_bytes(std::uintptr_t begin, std::uintptr_t end, int rank, const heddle::detail::WindowTable* window,

@@ -184,10 +184,7 @@ void CheckerSet::put(const BlockId& id, std::uint64_t put_id, const Piece& to, c
   access(access_of(Access::Kind::put_source, block, op, from, false));
   Access entry = access_of(Access::Kind::put, block, op, to, true);
   entry.peer = to.rank;
-  context_.order.for_cells(entry.region.base, entry.region.end(), [&](CellIndex cell) {
-    const heddle::detail::SignalRef& signal = context_.order.cell(cell).signal;
-    const graph::Region bytes = graph::Region::contiguous(signal.cell, signal.wide ? 8 : 4);
-    if (!graph::overlaps(bytes, entry.region, context_.overlaps)) return;
+  for_cells_in(entry.region, [&](CellIndex cell) {
     for (auto& checker : checkers_) checker->overwrites(cell, block, op, to.rank);
   });
   if (const AccessIndex index = access(entry); index != none) puts_.emplace(put_id, index);
@@ -200,11 +197,7 @@ void CheckerSet::arrived(std::uint64_t put_id) {
   Access& entry = context_.accesses[found->second];
   puts_.erase(found);
   entry.effective = context_.order.tick();
-  context_.order.for_cells(entry.region.base, entry.region.end(), [&](CellIndex cell) {
-    const heddle::detail::SignalRef& signal = context_.order.cell(cell).signal;
-    const graph::Region bytes = graph::Region::contiguous(signal.cell, signal.wide ? 8 : 4);
-    if (graph::overlaps(bytes, entry.region, context_.overlaps)) context_.order.overwritten(cell);
-  });
+  for_cells_in(entry.region, [this](CellIndex cell) { context_.order.overwritten(cell); });
 }
 
 void CheckerSet::get(const BlockId& id, const Piece& to, const Piece& from) {

@@ -60,6 +60,15 @@ class CheckerSet final : public Observer {
   void use_arguments(checkers::TaskIndex task);
   void write_runs(checkers::BlockIndex block, std::uint32_t op, const Piece& line, std::uint64_t dirty);
   bool join_read(const checkers::Access& access);
+  // The signal cells that share a byte with a region.
+  template <class Visit>
+  void for_cells_in(const graph::Region& region, Visit&& visit) {
+    context_.order.for_cells(region.base, region.end(), [&](checkers::CellIndex cell) {
+      const heddle::detail::SignalRef& signal = context_.order.cell(cell).signal;
+      const graph::Region bytes = graph::Region::contiguous(signal.cell, signal.wide ? 8 : 4);
+      if (graph::overlaps(bytes, region, context_.overlaps)) visit(cell);
+    });
+  }
 
   checkers::Context context_;
   std::vector<std::unique_ptr<checkers::Checker>> checkers_;
