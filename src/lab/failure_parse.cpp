@@ -24,15 +24,10 @@ struct VerdictWord {
   std::string_view word;
 };
 constexpr VerdictWord verdict_words[] = {
-    {Verdict::passed, "passed"},
-    {Verdict::slow, "slow"},
-    {Verdict::deadlock, "deadlock"},
-    {Verdict::starved, "starved"},
-    {Verdict::race, "race"},
-    {Verdict::stale_read, "stale_read"},
-    {Verdict::core_stalled, "core_stalled"},
-    {Verdict::no_progress, "no_progress"},
-    {Verdict::failed, "failed"},
+    {Verdict::passed, "passed"},           {Verdict::slow, "slow"},
+    {Verdict::deadlock, "deadlock"},       {Verdict::race, "race"},
+    {Verdict::stale_read, "stale_read"},   {Verdict::core_stalled, "core_stalled"},
+    {Verdict::no_progress, "no_progress"}, {Verdict::failed, "failed"},
     {Verdict::unexplained, "unexplained"},
 };
 

@@ -52,6 +52,9 @@ void settle(RunResult& result, ChipRun& run, const std::optional<Finding>& findi
             const std::shared_ptr<ProgramBase>& program, const RunSpec& spec) {
   result.error = run.error();
   if (result.error) result.verdict = verdict_for(result.error->code());
+  // Nothing was dropped, and still nothing goes on: that is no program's doing.
+  const bool was_dropped = run.standstill() && !run.standstill()->dead.empty();
+  if (result.verdict == Verdict::no_progress && !was_dropped) result.verdict = Verdict::unexplained;
   if (const auto& still = run.standstill(); result.verdict == Verdict::deadlock && still && !still->waits.empty())
     result.chain = chain_of(*still, rehearse(program, spec, still->round));
   if (finding) {
@@ -147,8 +150,6 @@ const char* name_of(Verdict verdict) noexcept {
       return "SLOW";
     case Verdict::deadlock:
       return "DEADLOCK (proved)";
-    case Verdict::starved:
-      return "STARVED (proved)";
     case Verdict::race:
       return "RACE";
     case Verdict::stale_read:

@@ -26,7 +26,6 @@ enum class Verdict : std::uint8_t {
   passed,
   slow,      // passed, but something kept everybody waiting; the sentence says what
   deadlock,  // proved
-  starved,   // proved
   race,
   stale_read,
   core_stalled,
