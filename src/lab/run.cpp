@@ -53,9 +53,10 @@ void settle(RunResult& result, ChipRun& run, const std::optional<Finding>& findi
   result.error = run.error();
   if (result.error) result.verdict = verdict_for(result.error->code());
   // Nothing was dropped, and still nothing goes on: that is no program's doing.
-  const bool was_dropped = run.standstill() && !run.standstill()->dead.empty();
+  const auto& still = run.standstill();
+  const bool was_dropped = still && !still->dead.empty();
   if (result.verdict == Verdict::no_progress && !was_dropped) result.verdict = Verdict::unexplained;
-  if (const auto& still = run.standstill(); result.verdict == Verdict::deadlock && still && !still->waits.empty())
+  if (result.verdict == Verdict::deadlock && still && !still->waits.empty())
     result.chain = chain_of(*still, rehearse(program, spec, still->round));
   if (finding) {
     if (result.error && result.verdict == Verdict::deadlock) {
