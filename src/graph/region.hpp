@@ -69,6 +69,16 @@ struct Region {
     return true;
   }
 
+  /// An order of the strided regions of one base, extent and rank.
+  bool is_shaped_before(const Region& other) const {
+    if (run != other.run) return run < other.run;
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (dims[d].stride != other.dims[d].stride) return dims[d].stride < other.dims[d].stride;
+      if (dims[d].count != other.dims[d].count) return dims[d].count < other.dims[d].count;
+    }
+    return false;
+  }
+
  private:
   static Region clamped(std::uintptr_t base);
   static Region from_strided(const void* data, int rank, const std::int64_t* shape, const std::int64_t* strides,

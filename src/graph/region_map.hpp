@@ -12,8 +12,10 @@
 // 2^k bytes sits at level k in the bucket of its first byte, so that a query visits few buckets at each level in use.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <vector>
 
 #include "graph/region.hpp"
 #include "graph/region_nodes.hpp"
@@ -26,24 +28,29 @@ class RegionMap {
   static constexpr std::uint32_t entries_max = RegionNodes::entries_max;
 
   /// A map that holds up to `entries` accesses (at least 1, at most `entries_max`).
-  /// Throws std::bad_alloc when the address space cannot be had.
+  /// Throws heddle::Error(invalid_argument) when the address space cannot be had.
   explicit RegionMap(std::uint32_t entries = default_entries) : nodes_(entries) {}
 
   /// Calls `sink(task)` for each live recorded access that conflicts with this one: a read with earlier writes, a write
-  /// with everything. A task may be named more than once. Records nothing. `sink` must not use the map.
+  /// with everything. A task may be named more than once. Records nothing. `sink` must not use the map. What is asked
+  /// of `live`, and in which order, does not depend on where memory lies: regions that meet this one go by their
+  /// addresses within it.
   template <Liveness Live, TaskSink Sink>
   void collect(const Region& region, Access access, Live&& live, Sink&& sink) {
     if (region.empty()) return;
     const NodeIndex own = touched_node_of(region, live);
-    const auto visit = [&](NodeIndex other) { collect_from(other, access, live, sink); };
-    visit(own);
+    collect_from(own, access, live, sink);
     if (nodes_[own].neighbour_count == 0) return;
+    met_.clear();
     if (nodes_.crowded(own)) {
-      nodes_.survey(own, visit);
+      nodes_.survey(own, [this](NodeIndex other) { met_.push_back(other); });
     } else {
       for (unsigned n = 0; n < nodes_[own].neighbour_count; ++n)
-        visit(RegionNodes::index_of(nodes_[own].neighbours[n]));
+        met_.push_back(RegionNodes::index_of(nodes_[own].neighbours[n]));
     }
+    if (met_.size() > 1)
+      std::sort(met_.begin(), met_.end(), [this](NodeIndex a, NodeIndex b) { return nodes_.before(a, b); });
+    for (const NodeIndex other : met_) collect_from(other, access, live, sink);
   }
 
   /// Records an access of `task`. A write supersedes every access it covers: whoever conflicts with those conflicts
@@ -123,6 +130,7 @@ class RegionMap {
   }
 
   RegionNodes nodes_;
+  std::vector<NodeIndex> met_;  // by one collect()
 };
 
 }  // namespace heddle::graph

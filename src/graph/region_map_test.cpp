@@ -297,6 +297,36 @@ TEST(RegionMap, MoreRegionsThanItRemembersComeAndGo) {
   }
 }
 
+// Who asks at points where others may run must ask the same wherever the memory lies.
+std::vector<TaskRef> questions_at(std::uintptr_t base, std::uint64_t seed) {
+  Random random(seed);
+  RegionMap map(4096);
+  std::vector<TaskRef> asked;
+  const auto live = [&](TaskRef task) {
+    asked.push_back(task);
+    return task % 3 != 0;
+  };
+  for (TaskRef task = 1; task <= 600; ++task) {
+    const auto at = base + random.below(4096);
+    const bool is_wide = random.below(8) == 0;
+    const Region region = random.below(4) == 0 ? columns(base, static_cast<std::int64_t>(random.below(16)), 4, 64, 12)
+                                               : bytes(at, 1 + random.below(is_wide ? 4096 : 64));
+    const Access access = random.below(2) == 0 ? Access::read : Access::write;
+    map.collect(region, access, live, [&](TaskRef other) { asked.push_back(other); });
+    EXPECT_TRUE(map.record(region, access, task, live));
+    asked.push_back(0);
+  }
+  return asked;
+}
+
+TEST(RegionMap, WhatItAsksDoesNotDependOnWhereMemoryLies) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto here = questions_at(std::uintptr_t{1} << 40U, seed);
+    for (const std::uintptr_t there : {0x7f12'3456'7000U + 0x40U, 0x5555'0000'0ff0U, 0x7fff'ffff'e000U})
+      ASSERT_EQ(questions_at(there, seed), here) << "seed " << seed;
+  }
+}
+
 TEST(RegionMap, AnEmptyRegionTakesPartInNothing) {
   RegionMap map(1);
   ASSERT_TRUE(map.record(bytes(0x1000, 16), Access::write, 1, all_live));

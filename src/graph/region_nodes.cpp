@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/region_nodes.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <new>
 
 namespace heddle::graph {
 namespace {
 
 constexpr unsigned slots_per_line_bits = 4;
 
-// Zeroed memory that takes no pages before it is written.
 template <class T>
-T* map_zeroed(std::size_t count) {
-  void* memory =
-      ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
+LazyMemory table_of(std::size_t count, Contents contents) {
+  return LazyMemory(count * sizeof(T), "the region map", contents);
 }
 
 template <class T>
-void unmap(T* memory, std::size_t count) {
-  if (memory != nullptr) ::munmap(memory, count * sizeof(T));
+T* entries_of(const LazyMemory& memory) {
+  return reinterpret_cast<T*>(memory.data());
 }
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -37,25 +31,30 @@ RegionNodes::RegionNodes(std::uint32_t entries) : capacity_(std::clamp(entries, 
   const auto slot_bits = static_cast<unsigned>(std::bit_width(capacity_ + 16));
   chain_shift_ = 64 - (slot_bits - slots_per_line_bits);
   twin_mask_ = (1U << slot_bits) - 1;
-  nodes_ = map_zeroed<Node>(nodes_max_ + 1);
-  shapes_ = map_zeroed<Region>(nodes_max_ + 1);
-  blocks_ = map_zeroed<ReaderBlock>(capacity_ + 1);
-  chains_ = map_zeroed<std::uint32_t>(std::size_t{twin_mask_} + 1);
-  twins_ = map_zeroed<std::uint32_t>(std::size_t{twin_mask_} + 1);
-  if (nodes_ == nullptr || shapes_ == nullptr || blocks_ == nullptr || chains_ == nullptr || twins_ == nullptr) {
-    unmap_all();
-    throw std::bad_alloc();
-  }
+  const std::size_t slots = std::size_t{twin_mask_} + 1;
+  node_memory_ = table_of<Node>(nodes_max_ + 1, Contents::any);
+  shape_memory_ = table_of<Region>(nodes_max_ + 1, Contents::any);
+  block_memory_ = table_of<ReaderBlock>(capacity_ + 1, Contents::any);
+  chain_memory_ = table_of<std::uint32_t>(slots, Contents::zero);
+  twin_memory_ = table_of<std::uint32_t>(slots, Contents::zero);
+  nodes_ = entries_of<Node>(node_memory_);
+  shapes_ = entries_of<Region>(shape_memory_);
+  blocks_ = entries_of<ReaderBlock>(block_memory_);
+  chains_ = entries_of<std::uint32_t>(chain_memory_);
+  twins_ = entries_of<std::uint32_t>(twin_memory_);
 }
 
-RegionNodes::~RegionNodes() { unmap_all(); }
-
-void RegionNodes::unmap_all() {
-  unmap(nodes_, nodes_max_ + 1);
-  unmap(shapes_, nodes_max_ + 1);
-  unmap(blocks_, capacity_ + 1);
-  unmap(chains_, std::size_t{twin_mask_} + 1);
-  unmap(twins_, std::size_t{twin_mask_} + 1);
+// A node's chain starts in its slot: zeroing the slots of all nodes leaves nothing in the tables.
+RegionNodes::~RegionNodes() {
+  if (!MemoryReuse::active()) return;
+  for (NodeIndex index = 1; index <= high_water_; ++index) {
+    const Node& node = nodes_[index];
+    if (node.extent == 0) continue;
+    chains_[slot_of(node.level, node.base >> node.level)] = no_node;
+    if (node.rank != 0) twin_slot(shapes_[index]) = no_node;
+  }
+  chain_memory_.was_zeroed();
+  twin_memory_.was_zeroed();
 }
 
 std::uint32_t& RegionNodes::twin_slot(const Region& region) const {

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "graph/memory.hpp"
 #include "graph/region.hpp"
 
 namespace heddle::graph {
@@ -91,6 +92,14 @@ class RegionNodes {
       index = node.chain_next;
     }
     return no_node;
+  }
+
+  /// An order of regions by address; where that is the same, by shape.
+  bool before(NodeIndex a, NodeIndex b) const {
+    if (nodes_[a].base != nodes_[b].base) return nodes_[a].base < nodes_[b].base;
+    if (nodes_[a].extent != nodes_[b].extent) return nodes_[a].extent < nodes_[b].extent;
+    if (nodes_[a].rank != nodes_[b].rank) return nodes_[a].rank < nodes_[b].rank;
+    return nodes_[a].rank != 0 && shapes_[a].is_shaped_before(shapes_[b]);
   }
 
   /// Precondition: `find` finds none, and `make_room` was called since the last `create`.
@@ -171,7 +180,6 @@ class RegionNodes {
   void unlink(NodeIndex index);
   void introduce(NodeIndex from, NodeIndex to, bool covers_it);
   void part(NodeIndex from, NodeIndex from_whom);
-  void unmap_all();
 
   /// Visits every node but `index` whose bounding box meets that of `region`. The visitor may remove the visited node.
   template <class Visit>
@@ -196,11 +204,17 @@ class RegionNodes {
   std::uint64_t levels_ = 0;  // levels with nodes
   std::array<std::uint32_t, 64> level_head_{};
   std::array<std::uint32_t, 64> level_count_{};
-  Node* nodes_ = nullptr;
-  Region* shapes_ = nullptr;  // of strided nodes
-  ReaderBlock* blocks_ = nullptr;
-  std::uint32_t* chains_ = nullptr;
-  std::uint32_t* twins_ = nullptr;
+  // Nodes, shapes and blocks are written before they are read; of the slots, only those of nodes are not zero.
+  LazyMemory node_memory_;
+  LazyMemory shape_memory_;
+  LazyMemory block_memory_;
+  LazyMemory chain_memory_;
+  LazyMemory twin_memory_;
+  Node* nodes_;
+  Region* shapes_;  // of strided nodes
+  ReaderBlock* blocks_;
+  std::uint32_t* chains_;
+  std::uint32_t* twins_;
   OverlapStatistics statistics_;
 };
 
