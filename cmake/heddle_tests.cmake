@@ -23,6 +23,8 @@ target_link_libraries(heddle_test_settings INTERFACE heddle::heddle GTest::gmock
 if(TARGET heddle_cli)
   target_link_libraries(heddle_test_settings INTERFACE $<TARGET_NAME_IF_EXISTS:heddle_cli_parts> heddle_cli)
 endif()
+# The library is what is tested as it is installed; the tests themselves only have to be compiled soon.
+target_compile_options(heddle_test_settings INTERFACE "$<$<CONFIG:Release>:SHELL:-O1 -g0>")
 target_compile_definitions(heddle_test_settings INTERFACE
   HEDDLE_TEST_COMMAND="${PROJECT_BINARY_DIR}/heddle"
   HEDDLE_TEST_PROGRAM_DIR="${PROJECT_BINARY_DIR}/programs"
