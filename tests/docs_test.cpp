@@ -140,7 +140,7 @@ TEST(Documents, TheReadmeShowsTheExampleWithAMain) {
 
 TEST(Documents, TheReferenceOfTheCommandNamesEveryOptionAndNoOther) {
   std::set<std::string> known = options_in(run_command({"--help"}).out);
-  for (const char* command : {"list", "run", "hunt", "replay", "shrink"})
+  for (const char* command : {"list", "run", "hunt", "replay", "shrink", "size"})
     known.merge(options_in(run_command({command, "--help"}).out));
   ASSERT_TRUE(known.contains("--ranks"));
   EXPECT_EQ(options_in(read(root / "docs/command.md")), known);
@@ -176,6 +176,7 @@ TEST(Documents, TheReferenceOfTheCommandNamesEveryFieldOfItsJson) {
   const auto found = keys_of({"hunt", module_path("deadlock"), "--budget", "1000", "--json", "--out", folder.path()});
   keys_of({"replay", found.at("file"), "--json"});
   keys_of({"shrink", found.at("file"), "--json"});
+  keys_of({"size", "vector_add", "--schedules", "4", "--json"});
   const auto list = nlohmann::json::parse(run_command({"list", "--json", "--program-path", modules}).out);
   for (auto program : list.at("programs")) {
     for (auto& variant : program.at("variants")) variant["settings"] = nullptr;  // its keys are the program's own
@@ -193,6 +194,40 @@ TEST(Documents, EveryCodeIsDescribed) {
     const std::string heading = std::to_string(static_cast<int>(code.code)) + " `" + std::string(code.name) + "`";
     EXPECT_THAT(document, HasSubstr("\n## " + heading + "\n"));
   }
+}
+
+/// What the gallery's table has to say of a case.
+std::string row_of(const nlohmann::json& about) {
+  const auto joined = [](const nlohmann::json& texts, const std::string& between, const std::string& quote) {
+    std::string all;
+    for (const std::string text : texts) all += (all.empty() ? "" : between) + quote + text + quote;
+    return all;
+  };
+  const nlohmann::json& expect = about["expect"];
+  return "| `" + about["name"].get<std::string>() + "` | " + about["source"].get<std::string>() + " | " +
+         about["in_the_wild"].get<std::string>() + " | " + about["what_happens"].get<std::string>() + " | " +
+         joined(expect["verdicts"], " or ", "") + ": " + joined(expect["codes"], ", ", "`") + " |";
+}
+
+TEST(Documents, TheGalleryHasARowForEachCaseWithWhatItsFileSays) {
+  const std::string document = read(root / "docs/cases.md");
+  int programs = 0, controls = 0;
+  for (const auto& folder : fs::directory_iterator(root / "cases")) {
+    const auto about = nlohmann::json::parse(read(folder.path() / "case.json"));
+    if (about["kind"] == "control") {
+      ++controls;
+      EXPECT_THAT(document, HasSubstr("\n| `" + about["name"].get<std::string>() + "` | " +
+                                      about["source"].get<std::string>() + " | "));
+    } else {
+      ++programs;
+      EXPECT_THAT(document, HasSubstr("\n" + row_of(about) + "\n"));
+    }
+  }
+  const auto rows = lines_of(document);
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(), [](const std::string& row) { return row.starts_with("| `"); }),
+            programs + controls);
+  EXPECT_GE(programs, 15);
+  EXPECT_GE(controls, 3);
 }
 
 TEST(Documents, EveryFileThatTheyPointToIsThere) {

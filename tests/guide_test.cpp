@@ -270,8 +270,8 @@ struct Shift {
 // [/shift]
 
 template <class Program>
-void expect_shifted(Program program) {
-  auto device = Device::open("host", {.ranks = 4, .threads = 2});
+void expect_shifted(Program program, const char* backend) {
+  auto device = Device::open(backend, {.ranks = 4, .threads = 2});
   auto session = device.prepare(program);
   for (int round = 0; round < 20; ++round) {
     for (int rank = 0; rank < 4; ++rank)
@@ -284,7 +284,10 @@ void expect_shifted(Program program) {
   }
 }
 
-TEST(Guide, WhoWaitsForAReleasedNotifySeesThePut) { expect_shifted(Shift{}); }
+TEST(Guide, WhoWaitsForAReleasedNotifySeesThePut) {
+  expect_shifted(Shift{}, "host");
+  expect_shifted(Shift{}, "lab:a2a3");
+}
 
 struct ShiftDeferred {
   void plan(Plan& plan) const { Shift{}.plan(plan); }
@@ -308,7 +311,10 @@ struct ShiftDeferred {
   }
 };
 
-TEST(Guide, ATaskThatCompletesWhenASignalArrivesNeedsNoBlock) { expect_shifted(ShiftDeferred{}); }
+TEST(Guide, ATaskThatCompletesWhenASignalArrivesNeedsNoBlock) {
+  expect_shifted(ShiftDeferred{}, "host");
+  expect_shifted(ShiftDeferred{}, "lab:a2a3");
+}
 
 // [forgotten]
 struct Forgotten {
@@ -381,6 +387,20 @@ TEST(Guide, ATraceIsWrittenFromTheRecorders) {
   session.run();
   session.write_trace(path);
   // [/trace]
+  EXPECT_GT(std::filesystem::file_size(path), 1000U);
+}
+
+TEST(Guide, TheSameProgramRunsOnASimulatedChip) {
+  const heddle::test::TemporaryFolder folder;
+  const std::string path = folder.file("shift.json");
+  // [lab]
+  auto device = Device::open("lab:a2a3", {.ranks = 4, .seed = 7});
+  auto session = device.prepare(Shift{});
+  const RoundStatistics statistics = session.run();
+  std::cout << statistics.elapsed.count() << " ns of virtual time, trace " << statistics.trace_hash << "\n";
+  session.write_trace(path);
+  // [/lab]
+  EXPECT_GT(statistics.elapsed.count(), 0);
   EXPECT_GT(std::filesystem::file_size(path), 1000U);
 }
 

@@ -5,11 +5,14 @@
 //   auto device = Device::open("host", {.ranks = 16});
 //   auto session = device.prepare(Isolation{.padded = true});
 //   for (int round = 0; round < 100; ++round) session.run();     // throws heddle::Error
+//
+// The same on a simulated chip, in virtual time: Device::open("lab:a2a3", {.ranks = 16, .seed = 7}).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <heddle/program.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +30,7 @@ struct RingConfig {
 };
 
 /// `off` is std::nullopt. Where set: scheduler < operation < host_fence, and host_fence > scheduler + 1.5 s.
+/// The laboratory has no timeouts: it proves at once that nothing can happen any more.
 struct Timeouts {
   using Duration = std::optional<std::chrono::milliseconds>;
   Duration scheduler = std::chrono::seconds(10);      ///< nothing ran and nothing retired: no_progress
@@ -38,9 +42,14 @@ struct Timeouts {
 
 struct DeviceConfig {
   int ranks = 1;    ///< 1 … 1,024
-  int threads = 0;  ///< worker threads; 0: as many as the process may use cores
+  int threads = 0;  ///< the host's worker threads; 0: as many as the process may use cores
   /// Of each fiber, that is of each block that waits; virtual, only touched pages use memory. 64 KiB … 1 GiB.
   std::uint64_t stack_bytes = 256ULL << 10U;
+  /// Of the laboratory; the host ignores what follows. Every latency and every tie is drawn from the seed: the same
+  /// calls on the same program do the same, on every machine.
+  std::uint64_t seed = 0;
+  std::string strategy = "random";                  ///< how choices are made; `heddle list` shows the names
+  std::map<std::string, std::uint64_t> chip_set{};  ///< constants that differ from the chip's table: {{"clusters", 2}}
 };
 
 struct SessionConfig {
@@ -53,7 +62,8 @@ struct SessionConfig {
   bool reset_windows = false;
   /// Waits that can be parked at the same time, over all ranks.
   std::uint32_t waiting_blocks = 16384;
-  /// Flight-recorder records kept per worker, a power of two. A trace of a whole run needs more than the default.
+  /// Flight-recorder records kept per worker (in the laboratory: per rank), a power of two. A trace of a whole run
+  /// needs more than the default.
   std::uint32_t recorder_entries = 1024;
   bool recorder = true;
 };
@@ -85,7 +95,8 @@ struct RoundStatistics {
   std::uint64_t conservative_overlaps = 0;  ///< in all rounds of the session: overlaps assumed, not proved
   std::uint64_t records = 0;                ///< in all rounds: written to the flight recorders
   std::uint64_t records_dropped = 0;        ///< of those, overwritten since
-  std::chrono::nanoseconds elapsed{0};
+  std::chrono::nanoseconds elapsed{0};      ///< in the laboratory: virtual time
+  std::uint64_t trace_hash = 0;             ///< in the laboratory: of all that the session has done so far
 };
 
 namespace detail {
@@ -107,8 +118,8 @@ class Session {
     return run(std::span(bindings.begin(), bindings.size()));
   }
 
-  /// Calls the program's fill (or check) for every rank, on the device's workers. Throws the first failure, in rank
-  /// order.
+  /// Calls the program's fill (or check) for every rank, on the device's workers (in the laboratory: rank by rank).
+  /// Throws the first failure, in rank order.
   void fill(std::int64_t round, int phase = 0);
   void check(std::int64_t round, int phase = 0);
 
@@ -129,20 +140,21 @@ class Session {
   std::span<std::byte> window(int rank, std::string_view name);
 
   /// Asks the running round to stop, from any thread; run then throws. Asked between rounds, it ends the next one.
-  /// Async-signal-safe.
+  /// Async-signal-safe. In the laboratory a kernel that never asks its block for anything cannot be stopped.
   void cancel() noexcept;
   /// Makes a failed session run again: zeroes its windows, forgets the failure. Throws when it was poisoned by a kernel
-  /// that never returned.
+  /// that never returned, or, in the laboratory, by a standstill that no failure ends.
   void recover();
   /// Whether a rank finished the last round.
   bool finished(int rank) const;
 
   const ProgramBase& program() const;
   int ranks() const;
-  int threads() const;
+  int threads() const;  ///< in the laboratory: 1, a thread of the session's own
   std::int64_t rounds_run() const;
 
-  /// Writes what the flight recorders hold as a JSON trace for the Perfetto UI. Throws when the file cannot be written.
+  /// Writes what the flight recorders hold as a JSON trace for the Perfetto UI, in the laboratory with virtual times.
+  /// Throws when the file cannot be written.
   void write_trace(const std::string& path) const;
 
  private:
@@ -155,7 +167,8 @@ class Session {
 
 class Device {
  public:
-  /// Backends: "host". Throws invalid_argument for an unknown one or a configuration out of range.
+  /// Backends: "host", and the simulated chips of the laboratory: "lab:ideal", "lab:a2a3", "lab:a5". Throws
+  /// invalid_argument for an unknown one or a configuration out of range.
   static Device open(std::string_view backend, const DeviceConfig& config = {});
   Device(Device&&) noexcept;
   Device& operator=(Device&&) noexcept;

@@ -41,13 +41,14 @@ class Core {
   // ---- by its scheduler ----
 
   // Writes the payload and then the register; `slot` has to stay until the end of the token was seen. The parity of
-  // tokens keeps the payload of the other task.
-  void dispatch(Token token, graph::Slot<E>& slot, std::uint32_t block, std::uint32_t part) {
+  // tokens keeps the payload of the other task. A gated one is not taken up before ring().
+  void dispatch(Token token, graph::Slot<E>& slot, std::uint32_t block, std::uint32_t part, bool gated) {
     const Timing& timing = common_.config.timing;
     Payload& payload = payloads_[payload_of(token)];
     payload.slot.store(&slot);
     payload.block.store(block);
     payload.part.store(part);
+    payload.gated.store(gated);
     const std::uint64_t delay = E::latency("latency.dispatch", timing.dispatch_visible);
     std::uint64_t low = delay;
     std::uint64_t high = delay;
@@ -65,6 +66,10 @@ class Core {
     }
     parker_.unpark_in(dispatch_.store_halves(dispatch_word(token), low, high));
   }
+  void ring(Token token) {
+    const std::uint64_t delay = E::latency("latency.dispatch", common_.config.timing.dispatch_visible);
+    parker_.unpark_in(doorbell_.store(token, delay));
+  }
   std::uint32_t status() const { return status_.load(); }
   void wake() { parker_.unpark(); }
 
@@ -81,6 +86,11 @@ class Core {
         parker_.park();
         continue;
       }
+      const Payload& payload = payloads_[payload_of(token)];
+      if (payload.gated.load() && doorbell_.load() != token) {
+        parker_.park();
+        continue;
+      }
       if (was_pending ? common_.client.withhold_finish(index_) : common_.client.withhold_acknowledge(index_)) {
         withhold();
         return;
@@ -88,7 +98,6 @@ class Core {
       if (was_pending) E::mark("chip_pending_taken_up");
       last = token;
       tell(token);
-      const Payload& payload = payloads_[payload_of(token)];
       graph::Slot<E>& slot = *payload.slot.load();
       const std::uint32_t block = payload.block.load();
       const std::uint32_t part = payload.part.load();
@@ -109,6 +118,7 @@ class Core {
     typename E::template Plain<graph::Slot<E>*> slot{};
     typename E::template Plain<std::uint32_t> block{};
     typename E::template Plain<std::uint32_t> part{};
+    typename E::template Plain<bool> gated{};
   };
 
   // What is in the register; no_token when there is nothing yet, or only a half of it.
@@ -135,6 +145,7 @@ class Core {
   const std::uint32_t index_;
   bool withholds_ = false;
   typename E::template Register<std::uint64_t> dispatch_;
+  typename E::template Register<std::uint32_t> doorbell_;  // the token that may begin
   typename E::template Register<std::uint32_t> status_;
   Payload payloads_[2];
   typename E::Parker parker_;

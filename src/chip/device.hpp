@@ -28,7 +28,7 @@ class Device {
   using Slot = graph::Slot<E>;
 
   Device(const Config& config, Client<E>& client, std::string name)
-      : common_(checked(config), client), name_(std::move(name)) {
+      : common_(checked(config), client), exchange_(config.geometry.schedulers), name_(std::move(name)) {
     for (std::uint32_t i = 0; i < config.geometry.schedulers; ++i)
       exchange_.schedulers.push_back(std::make_unique<Scheduler<E>>(common_, exchange_, i));
   }
@@ -80,6 +80,7 @@ class Device {
       snapshot.queued.push_back(
           {&slot, slot.name, slot.next_block.load() / parts, slot.block_count / parts, slot.cores, begun});
     };
+    exchange_.gang.waiting.for_each([&](const Slot& slot) { queued(slot, true); });
     for (const auto& queue : exchange_.ready) queue.for_each([&](const Slot& slot) { queued(slot, true); });
     exchange_.incoming.for_each([&](const Slot& slot) { queued(slot, false); });
     for (const auto& scheduler : exchange_.schedulers) {
@@ -87,6 +88,14 @@ class Device {
       snapshot.dispatches += scheduler->dispatches();
     }
     return snapshot;
+  }
+
+  // When no agent of the device runs, or all of them are agents of one thread.
+  const Seat<E>& seat(std::uint32_t core) const {
+    const Geometry& geometry = common_.config.geometry;
+    const std::uint32_t cluster = core / geometry.lanes();
+    const auto& seats = std::as_const(*exchange_.schedulers[cluster % geometry.schedulers]).seats();
+    return seats[cluster / geometry.schedulers * geometry.lanes() + core % geometry.lanes()];
   }
 
  private:
@@ -100,13 +109,6 @@ class Device {
                                               " schedulers; each scheduler needs a cluster, and a cluster " +
                                               "has 1 to " + std::to_string(Geometry::most_lanes - 1) + " vector cores");
     return config;
-  }
-
-  const Seat<E>& seat(std::uint32_t core) const {
-    const Geometry& geometry = common_.config.geometry;
-    const std::uint32_t cluster = core / geometry.lanes();
-    const auto& seats = std::as_const(*exchange_.schedulers[cluster % geometry.schedulers]).seats();
-    return seats[cluster / geometry.schedulers * geometry.lanes() + core % geometry.lanes()];
   }
 
   static CoreView<E> view_of(const Seat<E>& seat) {
@@ -127,7 +129,7 @@ class Device {
     } else if (seat.waits_for_pending) {
       view.state = CoreState::finish_withheld;
     } else {
-      view.state = seat.acknowledged ? CoreState::running : CoreState::dispatched;
+      view.state = seat.acknowledged ? CoreState::running : seat.gated ? CoreState::gated : CoreState::dispatched;
     }
     return view;
   }

@@ -33,18 +33,19 @@ struct Geometry {
 };
 
 struct Timing {
-  base::Latency scheduler_turn;          // from the poll to the dispatch, without the loads of status registers
-  base::Latency status_load;             // one status register, one after the other
-  std::uint64_t dispatch_issue = 0;      // first store to a dispatch register in a turn
-  std::uint64_t dispatch_burst = 0;      // each further one
-  base::Latency dispatch_visible;        // from the store until the core sees it
-  std::uint64_t dispatch_half_skew = 0;  // between the two halves of one store, when they are seen apart
-  base::Latency status_visible;          // from a core's status write until a scheduler sees it
-  base::Latency through_memory;          // the same through memory with a line write-back
-  base::Latency cached_poll;             // until a scheduler sees that something was queued for it
-  base::Latency task_switch;             // on a core, from the acknowledge to the kernel
-  base::Latency orchestrator_submit;     // each submit
-  base::Latency device_start;            // of a device's process, handshake with all cores included
+  base::Latency scheduler_turn;              // from the poll to the dispatch, without the loads of status registers
+  base::Latency status_load;                 // one status register, one after the other
+  std::uint64_t dispatch_issue = 0;          // first store to a dispatch register in a turn
+  std::uint64_t dispatch_burst = 0;          // each further one
+  base::Latency dispatch_visible;            // from the store until the core sees it
+  std::uint64_t dispatch_half_skew = 0;      // between the two halves of one store, when they are seen apart
+  base::Latency status_visible;              // from a core's status write until a scheduler sees it
+  base::Latency through_memory;              // the same through memory with a line write-back
+  base::Latency cached_poll;                 // until a scheduler sees that something was queued for it
+  base::Latency task_switch;                 // on a core, from the acknowledge to the kernel
+  base::Latency orchestrator_submit;         // each submit
+  base::Latency device_start;                // of a device's process, handshake with all cores included
+  std::uint64_t sync_start_bound = 200'000;  // how long nothing else is handed out for a sync start, at first
   std::uint64_t withheld_finish_bound = 1'000'000;  // how long a pending task may stay untouched behind a finished one
 };
 

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "chip/core.hpp"
+#include "chip/faulty.hpp"
+#include "chip/gang.hpp"
 #include "chip/protocol.hpp"
 #include "chip/ready_queue.hpp"
 #include "chip/seats.hpp"
@@ -33,8 +35,11 @@ void poke_one(Exchange<E>& exchange, std::uint32_t shape, const Scheduler<E>* fr
 // The tasks that are ready on a device, and the schedulers that share them.
 template <base::Environment E>
 struct Exchange {
+  explicit Exchange(std::uint32_t count) : gang(count) {}
+
   ReadyQueue<E> incoming;            // not begun
   ReadyQueue<E> ready[shape_count];  // begun
+  Gang<E> gang;                      // begun, with sync_start
   std::vector<std::unique_ptr<Scheduler<E>>> schedulers;
 };
 
@@ -44,7 +49,11 @@ class Scheduler {
   using Slot = graph::Slot<E>;
 
   Scheduler(Common<E>& common, Exchange<E>& exchange, std::uint32_t index)
-      : common_(common), exchange_(exchange), index_(index), lanes_(common.config.geometry, clusters()) {
+      : common_(common),
+        exchange_(exchange),
+        index_(index),
+        lanes_(common.config.geometry, clusters()),
+        gang_(exchange.gang, *this, index) {
     const Geometry& geometry = common.config.geometry;
     for (std::uint32_t i = 0; i < clusters(); ++i)
       for (std::uint32_t lane = 0; lane < geometry.lanes(); ++lane) {
@@ -53,6 +62,7 @@ class Scheduler {
         seats_.emplace_back(*cores_.back());
       }
     busy_.reserve(seats_.size());
+    gated_.reserve(seats_.size());
     idle_rooms_.store(rooms() & idle_rooms_mask, std::memory_order_relaxed);  // relaxed: no agent runs yet
   }
   Scheduler(const Scheduler&) = delete;
@@ -86,6 +96,22 @@ class Scheduler {
     return true;
   }
   void wake() { parker_.unpark(); }
+
+  // ---- for its GangMember ----
+  std::uint32_t gang_room(std::uint32_t shape) const { return lanes_.room(shape, Where::idle); }
+  void place_gated(Slot& slot, std::uint32_t block, std::uint32_t shape) {
+    if (lanes_.room(shape, Where::idle) != 0) place(slot, block, shape, Where::idle, true);
+  }
+  void ring_gates() {
+    for (const std::uint32_t i : gated_) {
+      seats_[i].gated = false;
+      E::charge(issued_++ == 0 ? common_.config.timing.dispatch_issue : common_.config.timing.dispatch_burst);
+      seats_[i].core->ring(seats_[i].token);
+    }
+    gated_.clear();
+  }
+  void poke_scheduler(std::uint32_t scheduler) { (void)exchange_.schedulers[scheduler]->poke(parked_bit); }
+
   // A hint.
   std::uint32_t idle_rooms() const { return idle_rooms_.load(std::memory_order_relaxed); }
 
@@ -118,10 +144,21 @@ class Scheduler {
     E::catch_up();
     reap();
     while (Slot* slot = exchange_.incoming.pop())
-      if (common_.client.begin(*slot)) exchange_.ready[shape_of(slot->cores)].push(*slot);
-    dispatch();
+      if (common_.client.begin(*slot)) queue_of(*slot).push(*slot);
+    issued_ = 0;
+    lanes_.release();
+    holds_ = gang_.turn(timing.sync_start_bound);
+    if (!holds_) {
+      dispatch();
+      gang_.handed_out();
+    }
     // relaxed: a hint.
     idle_rooms_.store(rooms() & idle_rooms_mask, std::memory_order_relaxed);
+  }
+
+  ReadyQueue<E>& queue_of(const Slot& slot) {
+    const bool together = (slot.flags & graph::slot_sync_start) != 0;
+    return together ? exchange_.gang.waiting : exchange_.ready[shape_of(slot.cores)];
   }
 
   // ---- what the cores have done ----
@@ -184,6 +221,7 @@ class Scheduler {
     } else {
       lanes_.set_taken(cluster_of(seat), lane_of(seat));
     }
+    gang_.part_finished();
     common_.client.finished(*done.slot);
   }
 
@@ -195,6 +233,7 @@ class Scheduler {
     busy_[seat.busy_at] = busy_.back();
     seats_[busy_.back()].busy_at = seat.busy_at;
     busy_.pop_back();
+    gang_.part_finished();
     common_.client.finished(*first.slot);
     if (second) common_.client.finished(*second.slot);
   }
@@ -211,10 +250,8 @@ class Scheduler {
 
   // ---- what is ready ----
 
-  // Mixed tasks before single ones, idle cores before pending slots.
+  // Mixed tasks before single ones, idle cores before pending slots. Those that start together came before.
   void dispatch() {
-    issued_ = 0;
-    lanes_.release();
     for (std::uint32_t shape = 0; shape < mixed_shape_count; ++shape) {
       serve(shape, Where::idle);
       serve_open(shape);
@@ -264,18 +301,18 @@ class Scheduler {
     }
   }
 
-  void place(Slot& slot, std::uint32_t block, std::uint32_t shape, Where where) {
+  void place(Slot& slot, std::uint32_t block, std::uint32_t shape, Where where, bool gated = false) {
     const std::uint32_t candidates = lanes_.candidates(shape, where);
     const std::uint32_t which = candidates > 1 ? E::choose("placement", candidates) : 0;
     const std::uint32_t cluster = lanes_.candidate(shape, where, which);
     const Cores cores = shapes[shape];
     for (std::uint32_t part = 0; part < static_cast<std::uint32_t>(cores.count()); ++part) {
       const std::uint32_t lane = part < cores.cubes ? 0 : lanes_.vector_lane(cluster, where);
-      issue(seats_[cluster * common_.config.geometry.lanes() + lane], slot, block, part);
+      issue(seats_[cluster * common_.config.geometry.lanes() + lane], slot, block, part, gated);
     }
   }
 
-  void issue(Seat<E>& seat, Slot& slot, std::uint32_t block, std::uint32_t part) {
+  void issue(Seat<E>& seat, Slot& slot, std::uint32_t block, std::uint32_t part, bool gated) {
     if (!seat.started) {
       seat.started = true;
       common_.client.core_needed(seat.core->index());
@@ -292,10 +329,12 @@ class Scheduler {
       busy_.push_back(static_cast<std::uint32_t>(&seat - seats_.data()));
       lanes_.set_taken(cluster_of(seat), lane_of(seat));
     }
+    if (gated) gated_.push_back(static_cast<std::uint32_t>(&seat - seats_.data()));
+    seat.gated = gated;
     ++dispatches_;
     const Timing& timing = common_.config.timing;
     E::charge(issued_++ == 0 ? timing.dispatch_issue : timing.dispatch_burst);
-    seat.core->dispatch(seat.token, slot, block, part);
+    seat.core->dispatch(seat.token, slot, block, part, gated);
   }
 
   // ---- sleep ----
@@ -310,7 +349,7 @@ class Scheduler {
   }
 
   bool something_for(std::uint32_t rooms) const {
-    if (!exchange_.incoming.empty()) return true;
+    if (!exchange_.incoming.empty() || gang_.something()) return true;
     for (std::uint32_t shape = 0; shape < shape_count; ++shape)
       if ((rooms & (idle_room(shape) | open_room(shape))) != 0 && !exchange_.ready[shape].empty()) return true;
     return false;
@@ -318,12 +357,13 @@ class Scheduler {
 
   // Until a core has done something, or something came that this scheduler said it could serve.
   void sleep() {
-    const std::uint32_t rooms = this->rooms();
+    const std::uint32_t rooms = holds_ ? 0 : this->rooms();
+    const bool looked_too_early = faulty<E>("chip_look_before_park") && !something_for(rooms);
     // relaxed: the fence orders it before the look.
     parked_.store(rooms | parked_bit, std::memory_order_relaxed);
     // seq_cst: announced before the look; partner is the fence in poke_one(). One of the two sees the other's.
     E::fence(E::order("chip_park_fence", std::memory_order_seq_cst));
-    if (!something_for(rooms)) {
+    if (looked_too_early || !something_for(rooms)) {
       if (const std::uint64_t deadline = this->deadline(); deadline != UINT64_MAX) {
         (void)parker_.park_until(deadline);
       } else {
@@ -334,7 +374,7 @@ class Scheduler {
   }
 
   std::uint64_t deadline() const {
-    std::uint64_t deadline = UINT64_MAX;
+    std::uint64_t deadline = gang_.deadline();
     for (const std::uint32_t i : busy_)
       if (seats_[i].waits_for_pending)
         deadline = std::min(deadline, seats_[i].waits_since + common_.config.timing.withheld_finish_bound);
@@ -349,6 +389,9 @@ class Scheduler {
   std::vector<std::unique_ptr<Core<E>>> cores_;
   std::vector<Seat<E>> seats_;  // cluster by cluster, lane by lane
   std::vector<std::uint32_t> busy_;
+  std::vector<std::uint32_t> gated_;  // placed behind gates and not rung
+  GangMember<E, Scheduler> gang_;
+  bool holds_ = false;  // nothing but what starts together is handed out
   std::uint32_t yields_[shape_count] = {};
   std::uint32_t issued_ = 0;  // in this turn
   std::uint64_t turns_ = 0;

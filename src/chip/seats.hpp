@@ -36,6 +36,7 @@ struct Seat {
   Token token = no_token;  // the last one handed out
   std::uint32_t seen = 0;  // the status that was concluded from last
   bool acknowledged = false;
+  bool gated = false;              // the running task waits for ring_gates()
   bool started = false;            // core_needed() was told
   bool waits_for_pending = false;  // the running task was seen to finish, the pending one not to start
   std::uint64_t waits_since = 0;   // virtual or steady time

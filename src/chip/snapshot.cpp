@@ -7,6 +7,8 @@ const char* name_of(CoreState state) noexcept {
   switch (state) {
     case CoreState::idle:
       return "idle";
+    case CoreState::gated:
+      return "behind its gate";
     case CoreState::dispatched:
       return "dispatched, not acknowledged";
     case CoreState::running:

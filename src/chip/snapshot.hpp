@@ -14,6 +14,7 @@ namespace heddle::chip {
 
 enum class CoreState : std::uint8_t {
   idle,
+  gated,            // given a task that it may not take up yet
   dispatched,       // given a task, and not seen to take it up
   running,          // seen to take it up
   finish_withheld,  // seen to end its task, and not to take up the pending one

@@ -10,6 +10,7 @@
 #include "cli/replay.hpp"
 #include "cli/run.hpp"
 #include "cli/shrink.hpp"
+#include "cli/size.hpp"
 
 namespace heddle::cli {
 
@@ -18,6 +19,7 @@ void describe_run(CLI::App& app, RunOptions& options);
 void describe_hunt(CLI::App& app, HuntOptions& options);
 void describe_replay(CLI::App& app, ReplayOptions& options);
 void describe_shrink(CLI::App& app, ShrinkOptions& options);
+void describe_size(CLI::App& app, SizeOptions& options);
 
 // ---- what several of them have ----
 

@@ -32,6 +32,16 @@ Fewer rounds, ranks, clusters and faults, smaller parameters, fewer choices, whi
 stops in order and keeps what is small already. Exit codes: 0 a file was written, 1 the failure was not shown again,
 2 wrong use.)";
 
+constexpr const char* size_footer = R"(
+Examples:
+  heddle size moe_missing_edge --set repaired=true
+  heddle size ./mine.so --schedules 1000 --heap-bytes 16777216
+
+Looks for the least task window, heap and dependency pool with which every schedule that is tried passes, and shows for
+each the failure at one step below. A rank has four rings, all of these sizes. The options of the rings say how large
+they may be at most. Exit codes: 0 sizes were found, 1 the program fails by something else, or it was interrupted,
+2 wrong use.)";
+
 void add_file(CLI::App& app, std::string& file) {
   app.add_option("file", file, "A failure file, as heddle hunt writes it")->required()->type_name("FILE");
 }
@@ -81,12 +91,30 @@ void describe_hunt(CLI::App& app, HuntOptions& options) {
   add_limits(app, options.run, "Limits");
 }
 
+void describe_size(CLI::App& app, SizeOptions& options) {
+  app.footer(size_footer);
+  const char* const what = "What to run";
+  add_what_to_run(app, options.run, what);
+  add_text(app, "--on", options.run.backend, "lab:CHIP", "On which chip (default: lab:a2a3)", what);
+
+  const char* const where = "How to look";
+  add_text(app, "--schedules", options.schedules, "N", "Schedules that have to pass at the sizes found (default: 100)",
+           where);
+  add_lab(app, options.run.lab, options.run.patience, where);
+
+  const char* const result = "What to see";
+  app.add_flag("--json", options.run.json, "Print one JSON object and nothing else")->group(result);
+  add_checks(app, options.run, result);
+  add_limits(app, options.run, "Limits");
+}
+
 void describe_replay(CLI::App& app, ReplayOptions& options) {
   app.footer(replay_footer);
   add_file(app, options.file);
   add_program_path(app, options.program_path, nullptr);
   add_text(app, "--patience", options.patience, "TIME",
            "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  app.add_option("--trace", options.trace, "Write a trace of the run for https://ui.perfetto.dev")->type_name("FILE");
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");
 }
 

@@ -13,6 +13,21 @@
 
 namespace heddle::cli {
 
+namespace {
+
+// As save(); says in the result how much was recorded.
+void save_log(TraceFile& trace, const lab::TraceLog& log, RunResult& result, bool is_last) {
+  result.total.records = log.written();
+  result.total.records_dropped = log.dropped();
+  const bool had_passed = result.passed();
+  save(trace, [&](const std::string& path) { log.write(path); }, result, is_last);
+  if (!had_passed || result.passed() || !result.lab) return;
+  result.lab->verdict = lab::name_of(lab::Verdict::failed);
+  result.lab->sentence = one_line(*result.error);
+}
+
+}  // namespace
+
 void keep_freed_memory() {
   // A run frees all that it made, and the next one asks for the same: no pages go back and forth in between.
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -59,25 +74,31 @@ RunResult result_of(const RunPlan& plan, const lab::RunResult& result, LabOutcom
   return shown;
 }
 
-RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts) {
+RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts, TraceFile* trace,
+                     bool is_last) {
   const lab::RunSpec spec = make_spec(plan, options.lab, "none");
   const std::uint64_t seed = seed_of(options.lab, 1);
   const std::vector<std::string> strategies = strategies_of(options.lab, {"random"});
   if (strategies.size() != 1)
     throw UsageError(fmt::format("--strategy: a run has one strategy; give {} alone", strategies.front()));
   const std::unique_ptr<lab::Strategy> strategy = strategy_maker().named(strategies.front());
+  lab::TraceLog log(plan.session.recorder_entries);
+  RunResult shown;
   const auto start = std::chrono::steady_clock::now();
-  const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::ends, patience_of(options.patience), options.json);
   try {
-    const lab::RunResult result = lab::run_once(plan.program, spec, *strategy, seed);
-    RunResult shown = result_of(plan, result, outcome_of(result, strategies.front(), seed));
+    const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::ends, patience_of(options.patience),
+                         options.json);
+    const lab::RunResult result =
+        lab::run_once(plan.program, spec, *strategy, seed, false, trace != nullptr ? &log : nullptr);
+    shown = result_of(plan, result, outcome_of(result, strategies.front(), seed));
     shown.wall = std::chrono::steady_clock::now() - start;
-    return shown;
   } catch (const Error& error) {
     throw UsageError(one_line(error));
   } catch (const std::bad_alloc&) {
     throw UsageError("there is not enough memory; give fewer ranks or smaller sizes");
   }
+  if (trace != nullptr) save_log(*trace, log, shown, is_last);
+  return shown;
 }
 
 }  // namespace heddle::cli

@@ -7,12 +7,15 @@
 #include "cli/result.hpp"
 #include "cli/run.hpp"
 #include "cli/run_plan.hpp"
+#include "cli/trace_file.hpp"
 #include "lab/run.hpp"
+#include "lab/trace_log.hpp"
 
 namespace heddle::cli {
 
-/// Runs one plan. Throws UsageError for what the laboratory refuses.
-RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts);
+/// Runs one plan. `trace` may be null. Throws UsageError for what the laboratory refuses.
+RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts, TraceFile* trace,
+                     bool is_last);
 
 /// What the laboratory told, as the command shows it.
 LabOutcome outcome_of(const lab::RunResult& result, const std::string& strategy, std::uint64_t seed);

@@ -64,9 +64,24 @@ void report(const ReplayOptions& options, const RunResult& shown, const lab::Run
     if (!result.sentence.empty()) fmt::print("{}: {}\n", lab::name_of(result.verdict), result.sentence);
     if (shown.lab) fmt::print("{}", explanation(*shown.lab));
     if (found.empty()) fmt::print("the same failure, by the same trace\n");
+    if (!shown.trace.empty()) fmt::print("{}\n", trace_note(shown, ""));
   }
   std::fflush(stdout);
   for (const std::string& difference : found) fmt::print(stderr, "heddle: {}\n", difference);
+}
+
+/// False when it could not be written, which is told.
+bool write_log(TraceFile& trace, const lab::TraceLog& log, RunResult& shown) {
+  shown.total.records = log.written();
+  shown.total.records_dropped = log.dropped();
+  try {
+    trace.write([&](const std::string& path) { log.write(path); });
+    shown.trace = trace.path();
+    return true;
+  } catch (const Error& error) {
+    fmt::print(stderr, "heddle: {}\n", one_line(error));
+    return false;
+  }
 }
 
 }  // namespace
@@ -108,9 +123,14 @@ int replay(const ReplayOptions& options) {
   const RunPlan plan = plan_of(failure, found);
 
   Interrupts interrupts;
+  std::optional<TraceFile> trace;
+  if (options.trace) trace.emplace(*options.trace, interrupts);
+  if (trace && failure.spec.chip == "host")
+    throw UsageError("--trace: lab:host, which the file is of, has no virtual time to draw");
+  lab::TraceLog log(trace_records_default);
   lab::ScheduledRun run;
   const lab::Runner runner = [&](const lab::RunSpec& spec, lab::Strategy& strategy, std::uint64_t seed, bool record) {
-    return lab::run_once(plan.program, spec, strategy, seed, record);
+    return lab::run_once(plan.program, spec, strategy, seed, record, trace ? &log : nullptr);
   };
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -125,10 +145,12 @@ int replay(const ReplayOptions& options) {
   const lab::RunResult& result = run.result;
   RunResult shown = result_of(plan, result, outcome_of(result, failure.schedule.strategy, failure.schedule.seed));
   shown.wall = std::chrono::steady_clock::now() - start;
+  const bool is_written = !trace || write_log(*trace, log, shown);
 
   const std::vector<std::string> different = differences(failure, result);
   const bool is_same = is_same_failure(failure, result);
   report(options, shown, result, is_same, different);
+  if (!is_written) return exit_failed;
   return !is_same ? exit_failed : result.trace_hash == failure.trace_hash ? exit_passed : exit_otherwise;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> program_path;
   std::string patience;
+  std::optional<std::string> trace;
   bool json = false;
 };
 

@@ -48,19 +48,6 @@ Error interruption(const RunResult& result) {
   return Error(Code::user_error, message).with_hint("");
 }
 
-/// What keeps the trace from being written is a failure of the run, though the first one stays the first.
-void write_trace(TraceFile& trace, const Session& session, RunResult& result) {
-  try {
-    trace.write(session);
-    result.trace = trace.path();
-  } catch (const Error& error) {
-    if (result.error)
-      result.error->attach(error);
-    else
-      result.error = error;
-  }
-}
-
 /// Prepares and runs one plan. Throws UsageError for what the device or the session refuses.
 RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace, bool is_last) {
   RunResult result{
@@ -87,9 +74,7 @@ RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace
       if (result.interrupted) result.error = interruption(result);
     }
     result.wall = std::chrono::steady_clock::now() - start;
-    if (trace != nullptr && !trace->is_written() && !result.interrupted && (is_last || !result.passed())) {
-      write_trace(*trace, session, result);
-    }
+    if (trace != nullptr) save(*trace, [&](const std::string& path) { session.write_trace(path); }, result, is_last);
   } catch (const Error& error) {
     if (!is_prepared && error.code() == Code::invalid_argument) throw UsageError(one_line(error));
     result.error = error;
@@ -119,23 +104,13 @@ void report_failure(const RunResult& result) {
   fmt::print(stderr, "heddle: {} failed\n{}\n", where, text);
 }
 
-std::string trace_note(const RunResult& result) {
-  std::string note = fmt::format("trace in {}: open it at https://ui.perfetto.dev", result.trace);
-  const RoundStatistics& total = result.total;
-  if (total.records_dropped > 0) {
-    note += fmt::format("; it holds the newest {} of {} records, --trace-records keeps more",
-                        grouped(total.records - total.records_dropped), grouped(total.records));
-  }
-  return note;
-}
-
 void report(const RunOptions& options, const std::vector<RunResult>& results) {
   if (options.json) {
     write_json(options.matrix ? all_to_json(results) : to_json(results.front()));
   } else {
     fmt::print("{}", result_table(results, wants_colour(STDOUT_FILENO)));
     for (const RunResult& result : results) {
-      if (!result.trace.empty()) fmt::print("{}\n", trace_note(result));
+      if (!result.trace.empty()) fmt::print("{}\n", trace_note(result, ", --trace-records keeps more"));
     }
     std::fflush(stdout);
   }
@@ -159,8 +134,9 @@ int run(const RunOptions& options) {
   std::vector<RunResult> results;
   for (const RunPlan& plan : plans) {
     const bool is_last = &plan == &plans.back();
-    results.push_back(is_lab ? run_in_lab(plan, options, interrupts)
-                             : run_plan(plan, interrupts, trace ? &*trace : nullptr, is_last));
+    TraceFile* const to = trace ? &*trace : nullptr;
+    results.push_back(is_lab ? run_in_lab(plan, options, interrupts, to, is_last)
+                             : run_plan(plan, interrupts, to, is_last));
     if (interrupts.requested()) break;
   }
   report(options, results);

@@ -23,8 +23,6 @@ constexpr int ranks_most = 1024;
 constexpr int threads_most = 1024;
 constexpr std::int64_t rounds_most = 1'000'000'000;
 constexpr std::int64_t milliseconds_most = 1'000'000'000;
-/// Records a worker keeps when a trace is asked for: some dozens of rounds of most programs, 2 MiB.
-constexpr std::uint32_t trace_records_default = 1U << 16U;
 constexpr std::int64_t trace_records_most = 1 << 26;
 
 Settings parse_settings(const std::vector<std::string>& texts) {
@@ -110,13 +108,10 @@ void check_options_of_the_backend(const RunOptions& options) {
         fmt::format("{}: only a run in the laboratory has it; give --on lab:a2a3, or leave it out", option));
   }
   if (!is_lab) return;
-  const std::pair<const char*, bool> hosts[] = {{"--threads", !options.threads.empty()},
-                                                {"--trace", options.trace.has_value()}};
-  for (const auto& [option, is_given] : hosts) {
-    if (is_given)
-      throw UsageError(
-          fmt::format("{}: only a run on the host has it; leave it or --on {} out", option, options.backend));
-  }
+  if (!options.threads.empty())
+    throw UsageError(fmt::format("--threads: only a run on the host has it; leave it or --on {} out", options.backend));
+  if (options.trace && options.backend == "lab:host")
+    throw UsageError("--trace: lab:host has no virtual time to draw; give a chip, as --on lab:a2a3");
 }
 
 /// Rows of the matrix that are asked for; one without a name when none is.

@@ -16,6 +16,10 @@
 
 namespace heddle::cli {
 
+/// Records that a worker, or a rank of a simulated chip, keeps when a trace is asked for: some dozens of rounds of most
+/// programs, 2 MiB on the host.
+inline constexpr std::uint32_t trace_records_default = 1U << 16U;
+
 /// Parameters and their values, in the order in which they are set.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 

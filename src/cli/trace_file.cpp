@@ -57,11 +57,11 @@ TraceFile::TraceFile(std::string path, Interrupts& interrupts) : path_(std::move
   ::unlink(unfinished_.c_str());
 }
 
-void TraceFile::write(const Session& session) {
+void TraceFile::write(const Writer& writer) {
   const std::string& written = unfinished_.empty() ? path_ : unfinished_;
   interrupts_.protect(unfinished_);
   try {
-    session.write_trace(written);
+    writer(written);
     if (!unfinished_.empty()) take_name(unfinished_, path_);
   } catch (const Error& error) {
     if (!unfinished_.empty()) ::unlink(unfinished_.c_str());
@@ -74,6 +74,29 @@ void TraceFile::write(const Session& session) {
   }
   interrupts_.protect({});
   is_written_ = true;
+}
+
+std::string trace_note(const RunResult& result, const std::string& more) {
+  std::string note = fmt::format("trace in {}: open it at https://ui.perfetto.dev", result.trace);
+  const RoundStatistics& total = result.total;
+  if (total.records_dropped > 0) {
+    note += fmt::format("; it holds the newest {} of {} records{}", grouped(total.records - total.records_dropped),
+                        grouped(total.records), more);
+  }
+  return note;
+}
+
+void save(TraceFile& trace, const TraceFile::Writer& writer, RunResult& result, bool is_last) {
+  if (trace.is_written() || result.interrupted || (!is_last && result.passed())) return;
+  try {
+    trace.write(writer);
+    result.trace = trace.path();
+  } catch (const Error& error) {
+    if (result.error)
+      result.error->attach(error);
+    else
+      result.error = error;
+  }
 }
 
 }  // namespace heddle::cli

@@ -3,10 +3,11 @@
 // The file of --trace. It appears whole or not at all: the trace is written beside it and then takes its name.
 #pragma once
 
-#include <heddle/session.hpp>
+#include <functional>
 #include <string>
 
 #include "cli/interrupt.hpp"
+#include "cli/result.hpp"
 
 namespace heddle::cli {
 
@@ -14,8 +15,10 @@ class TraceFile {
  public:
   /// Throws UsageError when the file could not be written. Leaves what is there as it is.
   TraceFile(std::string path, Interrupts& interrupts);
-  /// Throws heddle::Error, and removes what it had written, when the trace does not fit or cannot be written.
-  void write(const Session& session);
+  /// `writer` writes the trace to the path that it is given. Throws heddle::Error, and removes what it had written,
+  /// when the trace does not fit or cannot be written.
+  using Writer = std::function<void(const std::string&)>;
+  void write(const Writer& writer);
   const std::string& path() const { return path_; }
   bool is_written() const { return is_written_; }
 
@@ -25,5 +28,12 @@ class TraceFile {
   Interrupts& interrupts_;
   bool is_written_ = false;
 };
+
+/// Writes the trace of a run, of which only the last or the first that failed has one. What keeps it from being written
+/// is a failure of the run, though the first one stays the first.
+void save(TraceFile& trace, const TraceFile::Writer& writer, RunResult& result, bool is_last);
+
+/// Where the trace is and how it is looked at; one that is not whole says so, with what keeps more of it.
+std::string trace_note(const RunResult& result, const std::string& more);
 
 }  // namespace heddle::cli

@@ -25,24 +25,27 @@ std::uint64_t round_to_pages(std::uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
+enum class Kind : std::uint8_t { written, zeroed, mirrored };
+
 // Address space kept for later, by its kind and size.
 struct KeptMemory {
   struct Range {
     std::byte* data;
     std::uint64_t bytes;
-    bool mirrored;
+    Kind kind;
   };
   static constexpr std::size_t most = 4096;
   static constexpr std::uint64_t zeroed_most = 1U << 20U;  // to zero more by hand costs as much as new pages
 
   ~KeptMemory() { drop(); }
   void drop() {
-    for (const Range& range : ranges) ::munmap(range.data, range.mirrored ? 2 * range.bytes : range.bytes);
+    for (const Range& range : ranges)
+      ::munmap(range.data, range.kind == Kind::mirrored ? 2 * range.bytes : range.bytes);
     ranges.clear();
   }
-  std::byte* take(std::uint64_t bytes, bool mirrored) {
+  std::byte* take(std::uint64_t bytes, Kind kind) {
     for (std::size_t i = ranges.size(); i-- > 0;) {
-      if (ranges[i].bytes != bytes || ranges[i].mirrored != mirrored) continue;
+      if (ranges[i].bytes != bytes || ranges[i].kind != kind) continue;
       std::byte* const data = ranges[i].data;
       ranges[i] = ranges.back();
       ranges.pop_back();
@@ -50,9 +53,9 @@ struct KeptMemory {
     }
     return nullptr;
   }
-  bool keep(std::byte* data, std::uint64_t bytes, bool mirrored) {
+  bool keep(std::byte* data, std::uint64_t bytes, Kind kind) {
     if (users == 0 || ranges.size() == most) return false;
-    ranges.push_back({data, bytes, mirrored});
+    ranges.push_back({data, bytes, kind});
     return true;
   }
 
@@ -71,14 +74,17 @@ MemoryReuse::MemoryReuse() { ++kept().users; }
 MemoryReuse::~MemoryReuse() {
   if (--kept().users == 0) kept().drop();
 }
+bool MemoryReuse::active() noexcept { return kept().users != 0; }
 
 LazyMemory::LazyMemory(std::size_t bytes, const char* what, Contents contents)
     : bytes_(round_to_pages(bytes)), contents_(contents) {
-  if (std::byte* const reused = kept().take(bytes_, false); reused != nullptr) {
-    data_ = reused;
-    if (contents == Contents::zero) std::memset(data_, 0, bytes_);
-    return;
+  const bool wants_zeroes = contents == Contents::zero;
+  data_ = kept().take(bytes_, wants_zeroes ? Kind::zeroed : Kind::written);
+  if (data_ == nullptr && wants_zeroes && bytes_ <= KeptMemory::zeroed_most) {
+    data_ = kept().take(bytes_, Kind::written);
+    if (data_ != nullptr) std::memset(data_, 0, bytes_);
   }
+  if (data_ != nullptr) return;
   void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) refuse(what, bytes);
   data_ = static_cast<std::byte*>(memory);
@@ -86,12 +92,12 @@ LazyMemory::LazyMemory(std::size_t bytes, const char* what, Contents contents)
 
 LazyMemory::~LazyMemory() {
   if (data_ == nullptr) return;
-  const bool costly = contents_ == Contents::zero && bytes_ > KeptMemory::zeroed_most;
-  if (costly || !kept().keep(data_, bytes_, false)) ::munmap(data_, bytes_);
+  const bool costly = contents_ == Contents::zero && !zeroed_ && bytes_ > KeptMemory::zeroed_most;
+  if (costly || !kept().keep(data_, bytes_, zeroed_ ? Kind::zeroed : Kind::written)) ::munmap(data_, bytes_);
 }
 
 MirroredMemory::MirroredMemory(std::uint64_t bytes, const char* what) : bytes_(round_to_pages(bytes)) {
-  data_ = kept().take(bytes_, true);
+  data_ = kept().take(bytes_, Kind::mirrored);
   if (data_ != nullptr) return;
   const int file = ::memfd_create("heddle-ring", MFD_CLOEXEC);
   if (file < 0) refuse(what, bytes_);
@@ -114,7 +120,7 @@ MirroredMemory::MirroredMemory(std::uint64_t bytes, const char* what) : bytes_(r
 }
 
 MirroredMemory::~MirroredMemory() {
-  if (data_ != nullptr && !kept().keep(data_, bytes_, true)) ::munmap(data_, 2 * bytes_);
+  if (data_ != nullptr && !kept().keep(data_, bytes_, Kind::mirrored)) ::munmap(data_, 2 * bytes_);
 }
 
 }  // namespace heddle::graph

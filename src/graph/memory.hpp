@@ -18,6 +18,9 @@ class MemoryReuse {
   ~MemoryReuse();
   MemoryReuse(const MemoryReuse&) = delete;
   MemoryReuse& operator=(const MemoryReuse&) = delete;
+
+  // Whether one lives on this thread.
+  static bool active() noexcept;
 };
 
 // Whether somebody reads memory before it is written.
@@ -31,14 +34,19 @@ class LazyMemory {
   LazyMemory(LazyMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)),
-        contents_(other.contents_) {}
+        contents_(other.contents_),
+        zeroed_(other.zeroed_) {}
   LazyMemory& operator=(LazyMemory&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     std::swap(contents_, other.contents_);
+    std::swap(zeroed_, other.zeroed_);
     return *this;
   }
   ~LazyMemory();
+  // The owner has zeroed all that it wrote and writes no more: who uses this memory next finds zeroes without a sweep
+  // over all of it. Worth doing while MemoryReuse::active().
+  void was_zeroed() noexcept { zeroed_ = true; }
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
 
@@ -46,6 +54,7 @@ class LazyMemory {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   Contents contents_ = Contents::zero;
+  bool zeroed_ = false;
 };
 
 // The same pages mapped twice in a row: a block of up to `bytes` that starts anywhere in the first copy is contiguous.

@@ -4,6 +4,7 @@
 // (the fiber of the rank's program); workers meet it only through slots.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <heddle/graph.hpp>
@@ -69,6 +70,15 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     for (std::uint32_t i = 0; i < ring_count; ++i) rings_[i] = std::make_unique<Ring<E>>(config.ring, i);
     open_ring(0);
     producers_.reserve(64);
+  }
+  // Whoever uses the memory next finds it zeroed: stamps stand where tasks had their slots.
+  ~OrchestratorCore() override {
+    if (!MemoryReuse::active()) return;
+    for (std::uint32_t i = 0; i < ring_count; ++i) {
+      if (seen_[i].data() == nullptr) continue;
+      std::memset(seen_[i].data(), 0, std::min(rings_[i]->head() * sizeof(std::uint32_t), seen_[i].bytes()));
+      seen_[i].was_zeroed();
+    }
   }
 
   // ---- the rank's program, from begin_round to end_round ----

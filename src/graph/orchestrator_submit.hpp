@@ -90,6 +90,7 @@ void OrchestratorCore<E>::fill(Slot<E>& slot, heddle::detail::TaskRequest& reque
   slot.cores = request.cores;
   slot.number = static_cast<std::uint32_t>(submitted_);
   slot.flags = need.heap_bytes > 0 ? slot_owns_memory : 0U;
+  if (request.sync_start) slot.flags |= slot_sync_start;
   slot.invoke.store(request.invoke);
   slot.name = request.name.text;
   slot.location = request.name.location;

@@ -40,7 +40,8 @@ enum SlotFlag : std::uint32_t {
   slot_owns_memory = 4U,    // others may pin it
   slot_writes_window = 8U,  // its completion may satisfy waits of its own rank
   slot_poison = 16U,
-  slot_retains = 32U,  // some of its edges pin memory
+  slot_retains = 32U,     // some of its edges pin memory
+  slot_sync_start = 64U,  // no block begins before all are placed
 };
 
 template <base::Environment E>

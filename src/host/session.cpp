@@ -2,6 +2,7 @@
 #include <heddle/session.hpp>
 #include <string>
 
+#include "host/session_checks.hpp"
 #include "host/session_impl.hpp"
 
 namespace heddle {
@@ -14,26 +15,29 @@ Session::~Session() = default;
 RoundStatistics Session::run(std::span<const Binding> bindings) { return impl_->run(bindings); }
 
 void Session::fill(std::int64_t round, int phase) {
-  const ProgramBase& program = impl_->engine().program();
-  impl_->for_each_rank([&](HostIo& io) { program.fill(io); }, round, phase);
+  impl_->for_each_rank([program = &program()](HostIo& io) { program->fill(io); }, round, phase);
 }
 
 void Session::check(std::int64_t round, int phase) {
   for (int rank = 0; rank < ranks(); ++rank) refuse_failed(rank);
-  const ProgramBase& program = impl_->engine().program();
-  impl_->for_each_rank([&](HostIo& io) { program.check(io); }, round, phase);
+  impl_->for_each_rank([program = &program()](HostIo& io) { program->check(io); }, round, phase);
+}
+
+void Session::refuse_failed(int rank) const {
+  host::require(finished(rank),
+                "output: rank " + std::to_string(rank) +
+                    (rounds_run() == 0 ? " has run no round yet" : " failed in the last round; its outputs are void"));
 }
 
 std::span<std::byte> Session::window(int rank, std::string_view name) { return impl_->window(rank, name); }
 std::span<std::byte> Session::memory(int rank, std::string_view name, DType type, std::size_t element_bytes) {
   return impl_->memory(rank, name, type, element_bytes);
 }
-void Session::refuse_failed(int rank) const { impl_->refuse_failed(rank); }
 void Session::cancel() noexcept { impl_->cancel(); }
 void Session::recover() { impl_->recover(); }
 bool Session::finished(int rank) const { return impl_->finished(rank); }
-const ProgramBase& Session::program() const { return impl_->engine().program(); }
-int Session::ranks() const { return impl_->engine().ranks(); }
+const ProgramBase& Session::program() const { return impl_->program(); }
+int Session::ranks() const { return impl_->ranks(); }
 int Session::threads() const { return impl_->threads(); }
 std::int64_t Session::rounds_run() const { return impl_->rounds_run(); }
 void Session::write_trace(const std::string& path) const { impl_->write_trace(path); }
@@ -43,16 +47,11 @@ Device::Device(Device&&) noexcept = default;
 Device& Device::operator=(Device&&) noexcept = default;
 Device::~Device() = default;
 
-Device Device::open(std::string_view backend, const DeviceConfig& config) {
-  if (backend != "host") detail::throw_invalid("there is no backend \"" + std::string(backend) + "\"; there is: host");
-  return Device(std::make_shared<detail::DeviceImpl>(config));
-}
-
 Session Device::prepare(std::shared_ptr<ProgramBase> program, const SessionConfig& config) {
-  return Session(std::make_unique<detail::SessionImpl>(impl_, std::move(program), config));
+  return Session(impl_->prepare(std::move(program), config));
 }
 
-int Device::ranks() const { return impl_->config().ranks; }
-int Device::threads() const { return impl_->config().threads; }
+int Device::ranks() const { return impl_->ranks(); }
+int Device::threads() const { return impl_->threads(); }
 
 }  // namespace heddle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,18 @@ namespace heddle::host {
 namespace {
 
 using Ints = std::vector<std::int32_t>;
+
+// What a session does is the same on every backend.
+class SessionOn : public testing::TestWithParam<const char*> {
+ protected:
+  static Device open(int ranks = 1) { return Device::open(GetParam(), {.ranks = ranks, .threads = 2, .seed = 1}); }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, SessionOn, testing::Values("host", "lab:ideal", "lab:a2a3"),
+                         [](const auto& backend) {
+                           std::string name = backend.param;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
 
 void declare_xyz(Plan& plan) {
   plan.input<std::int32_t>("x", {64});
@@ -49,8 +62,8 @@ Ints counting_from(int first) {
   return values;
 }
 
-TEST(Session, RunsManyRoundsOnTheTensorsThatAreBoundToEach) {
-  Device device = open_host(2);
+TEST_P(SessionOn, RunsManyRoundsOnTheTensorsThatAreBoundToEach) {
+  Device device = open(2);
   Session session = device.prepare(twice_and_sum());
   Ints z(64, 1000);
   int added = 0;
@@ -71,8 +84,8 @@ TEST(Session, RunsManyRoundsOnTheTensorsThatAreBoundToEach) {
   EXPECT_EQ(session.rounds_run(), 5);
 }
 
-TEST(Session, KeepsMemoryOfItsOwnForWhatIsNotBound) {
-  Device device = open_host(2);
+TEST_P(SessionOn, KeepsMemoryOfItsOwnForWhatIsNotBound) {
+  Device device = open(2);
   Session session = device.prepare(twice_and_sum());
   for (int r = 0; r < 2; ++r) std::ranges::copy(counting_from(10 * r), session.input<std::int32_t>(r, "x").begin());
   for (int round = 1; round <= 3; ++round) {
@@ -85,9 +98,9 @@ TEST(Session, KeepsMemoryOfItsOwnForWhatIsNotBound) {
   }
 }
 
-TEST(Session, PureOutputIsPoisonedAndNeverCopiedIn) {
+TEST_P(SessionOn, PureOutputIsPoisonedAndNeverCopiedIn) {
   for (const bool checked : {true, false}) {
-    Device device = open_host();
+    Device device = open();
     // Writes only what it finds in the first half to the second half.
     Session session =
         device.prepare(TestProgram{[](Orchestrator& graph, const Io& io) {
@@ -105,16 +118,16 @@ TEST(Session, PureOutputIsPoisonedAndNeverCopiedIn) {
   }
 }
 
-TEST(Session, InoutIsNeverPoisoned) {
-  Device device = open_host();
+TEST_P(SessionOn, InoutIsNeverPoisoned) {
+  Device device = open();
   Session session = device.prepare(TestProgram{[](Orchestrator&, const Io&) {}, declare_xyz});
   Ints z = counting_from(3);
   session.run({bind(0, "z", std::span(z))});
   EXPECT_EQ(z, counting_from(3));
 }
 
-TEST(Session, WrongBindingIsRefusedBeforeAnythingIsCopied) {
-  Device device = open_host(2);
+TEST_P(SessionOn, WrongBindingIsRefusedBeforeAnythingIsCopied) {
+  Device device = open(2);
   Session session = device.prepare(twice_and_sum());
   const Ints x = counting_from(5);
   Ints z(64), short_one(63);
@@ -136,8 +149,8 @@ TEST(Session, WrongBindingIsRefusedBeforeAnythingIsCopied) {
   EXPECT_EQ(z, x);
 }
 
-TEST(Session, MemoryIsAskedForByNameTypeAndRank) {
-  Device device = open_host();
+TEST_P(SessionOn, MemoryIsAskedForByNameTypeAndRank) {
+  Device device = open();
   Session session = device.prepare(twice_and_sum());
   expect_error(error_of([&] { session.input<std::int32_t>(0, "q"); }), Code::invalid_argument, {"q"});
   expect_error(error_of([&] { session.input<float>(0, "x"); }), Code::invalid_argument, {"\"x\"", "i32", "f32"});
@@ -160,8 +173,8 @@ std::int32_t cell(Session& session, int rank, std::size_t index) {
   return reinterpret_cast<const std::int32_t*>(session.window(rank, "cells").data())[index];
 }
 
-TEST(Session, WindowsAreZeroAtFirstAndPersistOverRounds) {
-  Device device = open_host(3);
+TEST_P(SessionOn, WindowsAreZeroAtFirstAndPersistOverRounds) {
+  Device device = open(3);
   Session session = device.prepare(counting_window());
   for (int r = 0; r < 3; ++r)
     for (const std::byte byte : session.window(r, "cells")) ASSERT_EQ(byte, std::byte{0});
@@ -173,8 +186,8 @@ TEST(Session, WindowsAreZeroAtFirstAndPersistOverRounds) {
   EXPECT_EQ(cell(session, 0, 3), 0) << "recover zeroes the windows";
 }
 
-TEST(Session, ResetWindowsZeroesThemBeforeEachRound) {
-  Device device = open_host(2);
+TEST_P(SessionOn, ResetWindowsZeroesThemBeforeEachRound) {
+  Device device = open(2);
   Session session = device.prepare(counting_window(), {.reset_windows = true});
   for (int round = 0; round < 3; ++round) {
     session.run();
@@ -182,9 +195,9 @@ TEST(Session, ResetWindowsZeroesThemBeforeEachRound) {
   }
 }
 
-TEST(Session, TimeoutsKeepTheirOrder) {
+TEST_P(SessionOn, TimeoutsKeepTheirOrder) {
   using std::chrono::milliseconds;
-  Device device = open_host();
+  Device device = open();
   const TestProgram program{[](Orchestrator&, const Io&) {}, {}};
   const auto refused = [&](Timeouts timeouts, const std::vector<std::string>& parts) {
     const Error error = error_of([&] { device.prepare(program, {.timeouts = timeouts}); });
@@ -211,8 +224,8 @@ TEST(Session, TimeoutsKeepTheirOrder) {
   close.run();
 }
 
-TEST(Session, ConfigurationOutOfRangeIsRefused) {
-  Device device = open_host();
+TEST_P(SessionOn, ConfigurationOutOfRangeIsRefused) {
+  Device device = open();
   const auto refused = [&](const SessionConfig& config, const std::vector<std::string>& parts) {
     expect_error(error_of([&] { device.prepare(TestProgram{[](Orchestrator&, const Io&) {}, {}}, config); }),
                  Code::invalid_argument, parts);
@@ -251,10 +264,10 @@ TEST(Device, SaysWhatItIs) {
   EXPECT_GE(Device::open("host").threads(), 1);
 }
 
-TEST(Session, OutlivesItsDeviceAndMoves) {
+TEST_P(SessionOn, OutlivesItsDeviceAndMoves) {
   std::vector<Session> sessions;
   {
-    Device device = open_host(2);
+    Device device = open(2);
     sessions.push_back(device.prepare(twice_and_sum()));
     sessions.push_back(device.prepare(twice_and_sum()));
   }
@@ -279,8 +292,8 @@ struct Checked {
   }
 };
 
-TEST(Session, FillsAndChecksEveryRank) {
-  Device device = open_host(6);
+TEST_P(SessionOn, FillsAndChecksEveryRank) {
+  Device device = open(6);
   Session session = device.prepare(Checked{});
   for (int round = 0; round < 3; ++round) {
     session.fill(round);
@@ -290,8 +303,8 @@ TEST(Session, FillsAndChecksEveryRank) {
   EXPECT_EQ(error_of([&] { session.check(7); }).rank(), 0);
 }
 
-TEST(Session, FirstFailedCheckIsThrownInTheOrderOfRanks) {
-  Device device = open_host(6);
+TEST_P(SessionOn, FirstFailedCheckIsThrownInTheOrderOfRanks) {
+  Device device = open(6);
   Session session = device.prepare(Checked{.wrong_rank = 3});
   session.fill(0);
   session.run();
@@ -301,8 +314,8 @@ TEST(Session, FirstFailedCheckIsThrownInTheOrderOfRanks) {
   EXPECT_EQ(error.round(), 0);
 }
 
-TEST(Session, SessionsOfOneDeviceRunAtTheSameTime) {
-  Device device = open_host(3);
+TEST_P(SessionOn, SessionsOfOneDeviceRunAtTheSameTime) {
+  Device device = open(3);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&device] {
@@ -344,8 +357,8 @@ TestProgram put_and_notify() {
           }};
 }
 
-TEST(Session, CountsWhatARoundDid) {
-  Device device = open_host(2);
+TEST_P(SessionOn, CountsWhatARoundDid) {
+  Device device = open(2);
   Session session = device.prepare(put_and_notify());
   for (int round = 0; round < 3; ++round) {
     const RoundStatistics statistics = session.run();
@@ -363,8 +376,8 @@ TEST(Session, CountsWhatARoundDid) {
   }
 }
 
-TEST(Session, WritesWhatItDidAsATrace) {
-  Device device = open_host(2);
+TEST_P(SessionOn, WritesWhatItDidAsATrace) {
+  Device device = open(2);
   Session session = device.prepare(put_and_notify());
   session.run();
   const auto path = std::filesystem::temp_directory_path() / ("heddle_session_" + std::to_string(::getpid()) + ".json");

@@ -123,12 +123,13 @@ struct Setting {
   int ranks = 1;
   int threads = 2;
   SessionConfig config{};
+  const char* backend = "host";
 };
 
 /// The first error of a broken program; afterwards the session, recovered, and a new one on the same device must work.
 inline Error failure_of(const Setting& setting, std::function<void(Orchestrator&, const Io&)> broken,
                         std::function<void(Plan&)> declare = {}) {
-  Device device = open_host(setting.ranks, setting.threads);
+  Device device = Device::open(setting.backend, {.ranks = setting.ranks, .threads = setting.threads});
   Mendable mendable(std::move(broken), std::move(declare));
   Session session = device.prepare(mendable.program(), setting.config);
   Error error = error_of([&] { session.run(); });

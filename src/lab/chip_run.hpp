@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run on simulated chips, at program fidelity: the engine, its devices and the rounds.
+// A run on simulated chips, at the fidelity of its environment: the engine, its devices and the rounds. Whoever
+// instantiates it for an environment includes lab/chip_run_impl.hpp.
 #pragma once
 
 #include <functional>
@@ -9,56 +10,61 @@
 #include <string>
 #include <vector>
 
+#include "lab/arrivals.hpp"
 #include "lab/lab_block.hpp"
 #include "lab/program_environment.hpp"
+#include "lab/protocol_environment.hpp"
 #include "lab/run.hpp"
 #include "lab/standstill.hpp"
 
-namespace heddle::host {
-extern template class Engine<lab::ProgramEnvironment, lab::ChipBackend<lab::ProgramEnvironment>>;
-extern template class Rank<lab::ProgramEnvironment, lab::ChipBackend<lab::ProgramEnvironment>>;
-}  // namespace heddle::host
-
 namespace heddle::lab {
 
+// `forces_waits`: at a standstill every wait is let pass, to learn what would have come after it.
+struct ChipRunSetup {
+  std::shared_ptr<ProgramBase> program;
+  const RunSpec& spec;
+  const chip::Config& chip;
+  const LinkTable& links;
+  Simulator& simulator;
+  Observer* observer = nullptr;
+  bool forces_waits = false;
+};
+
+template <base::Environment E>
 class ChipRun final : NetworkSink {
  public:
-  // `forces_waits`: at a standstill every wait is let pass, to learn what would have come after it.
-  struct Setup {
-    std::shared_ptr<ProgramBase> program;
-    const RunSpec& spec;
-    const chip::Config& chip;
-    const LinkTable& links;
-    Simulator& simulator;
-    Observer* observer = nullptr;
-    bool forces_waits = false;
-  };
-  explicit ChipRun(const Setup& setup);
+  explicit ChipRun(const ChipRunSetup& setup);
   ~ChipRun();
   ChipRun(const ChipRun&) = delete;
   ChipRun& operator=(const ChipRun&) = delete;
 
   // Runs one round, its phases included. False when it failed: then error() says why.
   bool round(std::int64_t number);
+  // The same without the program's fill and check: the ranks' graphs of one phase.
+  bool graphs(std::int64_t number);
 
   const std::optional<Error>& error() const { return error_; }
   const std::optional<Standstill>& standstill() const { return standstill_; }
   World& world() { return world_; }
+  ChipEngine<E>& engine() { return *engine_; }
   RoundStatistics statistics() const;
 
  private:
-  using E = ProgramEnvironment;
   using Engine = ChipEngine<E>;
 
-  void update_cell(const heddle::detail::SignalRef& signal, std::int64_t value, Notify how) override;
+  void update_cell(std::uint64_t id, const heddle::detail::SignalRef& signal, std::int64_t value, Notify how) override;
   void memory_changed(int rank, const std::byte* begin, const std::byte* end) override;
+  void take_effect(const Arrival& arrival);
 
-  // Does something as an event of the simulator: whom it wakes, it wakes there.
+  // Does something as an event of the simulator. Where agents may be disturbed: when nothing else can happen, and so
+  // none of them is in the middle of anything.
   struct Call final : Event {
     void happen() override { what(); }
     std::function<void()> what;
   };
   Simulator::End run_after(std::function<void()> what);
+  // A request to stop cancels the round, which then goes on to its end.
+  Simulator::End heed(Simulator::End end);
 
   bool phase(std::int64_t number, int index);
   bool host_calls(std::int64_t number, int index, bool fill);
@@ -73,11 +79,16 @@ class ChipRun final : NetworkSink {
   World world_;
   ChipPool<E> pool_;
   std::unique_ptr<Engine> engine_;
+  std::vector<std::unique_ptr<Arrivals<E>>> arrivals_;  // per rank, where agents may be disturbed
   E::Parker fence_;
   Call call_;
   std::optional<Error> error_;
   std::optional<Standstill> standstill_;
   std::uint64_t edges_ = 0;
+  std::uint64_t cancellations_ = 0;
 };
+
+extern template class ChipRun<ProgramEnvironment>;
+extern template class ChipRun<ProtocolEnvironment>;
 
 }  // namespace heddle::lab

@@ -21,6 +21,7 @@ constexpr Template templates[] = {
     {"tie", "at tie {number} of several things at one time, alternative {taken} goes first instead of the first"},
     {"placement",
      "{agent}: block number {number} with a choice of clusters goes to free cluster {taken}, not the first"},
+    {"protocol.step", "{agent} is disturbed before access {taken} of the 63 of its window number {number}"},
     {"dispatch_halves",
      "{agent}: one half of dispatch number {number} is seen before the other (1: the low one, 2: the high one): "
      "{taken}"},

@@ -106,7 +106,11 @@ class LabBlock final : public heddle::detail::BlockServices {
     before_access();
     E::charge(E::latency("latency.poll", world_.chip.timing.cached_poll));
     E::catch_up();
-    if (!window::satisfied<E>(signal, compare, value)) park(signal, compare, value, UINT64_MAX);
+    if (!window::satisfied<E>(signal, compare, value)) {
+      ++world_.waits_parked;
+      if (world_.observer != nullptr) world_.observer->wait_begins(me_, signal, compare, value);
+      park(signal, compare, value, UINT64_MAX);
+    }
     satisfied(signal, compare, value);
   }
 
@@ -275,13 +279,11 @@ class LabBlock final : public heddle::detail::BlockServices {
     node.task = &slot_;
     node.block = me_.block;
     if (rank_.waits().enter(node)) {
-      // A token that an earlier wake has left is none for this wait.
-      if (deadline == UINT64_MAX) {
-        while (node.linked) fiber_.parker.park();
-      } else {
-        (void)fiber_.parker.park_until(deadline);
-        if (node.linked) rank_.waits().leave(node);
-      }
+      // Whoever takes the node out of the table resumes this fiber, and until then holds on to the node. A token that
+      // an earlier wake has left is none for this wait.
+      if (deadline != UINT64_MAX) (void)fiber_.parker.park_until(deadline);
+      if (deadline == UINT64_MAX || !rank_.waits().leave(node))
+        while (!fiber_.resumed) fiber_.parker.park();
     }
     fiber_.resumed = false;
     enter();

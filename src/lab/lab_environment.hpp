@@ -273,6 +273,7 @@ struct LabEnvironment {
     if (Machine* const machine = Machine::current()) machine->charge(nanoseconds);
   }
 
+  static bool mutant(const char* name) { return base::mutants::active(name); }
   static void mark(const char* name) {
     base::marks::reach(name);
     if (Machine* const machine = Machine::current()) machine->mark(name);

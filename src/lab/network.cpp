@@ -223,9 +223,8 @@ void Network::arrive(Notice& notice) {
     return;
   }
   simulator_.mix(notice.id);
-  if (observer_ != nullptr) observer_->notify_arrived(notice.id);
   if (notice.order != nullptr) has_arrived(*notice.order, notice.number);
-  sink_.update_cell(notice.signal, notice.value, notice.how);
+  sink_.update_cell(notice.id, notice.signal, notice.value, notice.how);
   spare_notices_.push_back(&notice);
 }
 

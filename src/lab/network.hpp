@@ -24,8 +24,9 @@ namespace heddle::lab {
 // What arrivals change, for who waits there.
 class NetworkSink {
  public:
-  // Applies an update to a cell, and wakes whoever waited for it.
-  virtual void update_cell(const heddle::detail::SignalRef& signal, std::int64_t value, Notify how) = 0;
+  // Tells who watches of a notify's effect, applies it to its cell, and wakes whoever waited for it.
+  virtual void update_cell(std::uint64_t id, const heddle::detail::SignalRef& signal, std::int64_t value,
+                           Notify how) = 0;
   // Memory of a rank has changed.
   virtual void memory_changed(int rank, const std::byte* begin, const std::byte* end) = 0;
 

@@ -79,6 +79,8 @@ class Observer {
                       std::int64_t /*value*/, Notify, Order) {}
   virtual void notify_arrived(std::uint64_t /*notify_id*/) {}
   virtual void fence(const BlockId&, int /*peer; -1: all (quiet)*/) {}
+  // A block begins to wait: its condition does not hold yet. It ends satisfied, or with the block.
+  virtual void wait_begins(const BlockId&, const heddle::detail::SignalRef&, Compare, std::int64_t /*value*/) {}
   // A wait of a block (or a test that said yes) was satisfied by the cell's present value. `deferred`: a condition of
   // the task; then `block` means nothing.
   virtual void wait_satisfied(const BlockId&, const heddle::detail::SignalRef&, Compare, std::int64_t /*value*/,

@@ -5,255 +5,37 @@
 // takes time on its way is a Register or an unpark_in(). Outside of a simulator's run() the members act directly.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
 #include "base/environment.hpp"
 #include "base/host_environment.hpp"
 #include "base/marks.hpp"
+#include "base/mutant.hpp"
 #include "lab/simulator.hpp"
+#include "lab/stepped_cells.hpp"
 
 namespace heddle::lab {
 
-// The members of std::atomic on a value somewhere in memory.
-template <class T>
-class ProgramAccess {
- public:
-  explicit ProgramAccess(T& value) noexcept : value_(&value) {}
-
-  T load(std::memory_order) const noexcept { return *value_; }
-  void store(T value, std::memory_order) const noexcept { *value_ = value; }
-  T exchange(T value, std::memory_order) const noexcept { return replace(value); }
-  T fetch_add(T value, std::memory_order) const noexcept { return replace(static_cast<T>(*value_ + value)); }
-  T fetch_sub(T value, std::memory_order) const noexcept { return replace(static_cast<T>(*value_ - value)); }
-  T fetch_or(T value, std::memory_order) const noexcept { return replace(static_cast<T>(*value_ | value)); }
-  T fetch_and(T value, std::memory_order) const noexcept { return replace(static_cast<T>(*value_ & value)); }
-  bool compare_exchange_strong(T& expected, T desired, std::memory_order, std::memory_order) const noexcept {
-    const bool equal = *value_ == expected;
-    (equal ? *value_ : expected) = equal ? desired : *value_;
-    return equal;
-  }
-  bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
-                             std::memory_order failure) const noexcept {
-    return compare_exchange_strong(expected, desired, success, failure);
-  }
-
- private:
-  T replace(T value) const noexcept {
-    const T old = *value_;
-    *value_ = value;
-    return old;
-  }
-
-  T* value_;
-};
-
-template <class T>
-class ProgramAtomic {
- public:
-  ProgramAtomic() = default;
-  ProgramAtomic(T value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor): as std::atomic
-  ProgramAtomic(const ProgramAtomic&) = delete;
-  ProgramAtomic& operator=(const ProgramAtomic&) = delete;
-
-  T load(std::memory_order) const noexcept { return value_; }
-  void store(T value, std::memory_order order) noexcept { access().store(value, order); }
-  T exchange(T value, std::memory_order order) noexcept { return access().exchange(value, order); }
-  T fetch_add(T value, std::memory_order order) noexcept { return access().fetch_add(value, order); }
-  T fetch_sub(T value, std::memory_order order) noexcept { return access().fetch_sub(value, order); }
-  T fetch_or(T value, std::memory_order order) noexcept { return access().fetch_or(value, order); }
-  T fetch_and(T value, std::memory_order order) noexcept { return access().fetch_and(value, order); }
-  bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure) noexcept {
-    return access().compare_exchange_strong(expected, desired, success, failure);
-  }
-  bool compare_exchange_weak(T& expected, T desired, std::memory_order success, std::memory_order failure) noexcept {
-    return access().compare_exchange_weak(expected, desired, success, failure);
-  }
-
- private:
-  ProgramAccess<T> access() noexcept { return ProgramAccess<T>(value_); }
-
-  T value_{};
-};
-
-// Stores on their way are kept with the time from which on they are seen. One agent polls: what it has seen is
-// forgotten.
-template <class T>
-class ProgramRegister {
- public:
-  ProgramRegister() = default;
-  explicit ProgramRegister(T value) : seen_(value) {}
-  ProgramRegister(const ProgramRegister&) = delete;
-  ProgramRegister& operator=(const ProgramRegister&) = delete;
-
-  // Both return after how long the whole value is seen: later than asked for when an earlier store is on its way.
-  std::uint64_t store(T value, std::uint64_t delay) {
-    send(value, Part::whole, arrival(delay));
-    return from_now(last_);
-  }
-
-  std::uint64_t store_halves(T value, std::uint64_t delay_low, std::uint64_t delay_high) {
-    static_assert(std::is_same_v<T, std::uint64_t>);
-    const std::uint64_t low = arrival(delay_low);
-    const std::uint64_t high = arrival(delay_high);
-    if (low == high) {
-      send(value, Part::whole, low);
-    } else if (low < high) {
-      send(value, Part::low, low);
-      send(value, Part::high, high);
-    } else {
-      send(value, Part::high, high);
-      send(value, Part::low, low);
-    }
-    return from_now(last_);
-  }
-
-  T load() const {
-    if (count_ != 0) look();
-    return seen_;
-  }
-
- private:
-  enum class Part : std::uint8_t { whole, low, high };
-  struct Change {
-    std::uint64_t time;
-    T value;
-    Part part;
-  };
-  static constexpr std::size_t inline_most = 4;
-
-  static std::uint64_t now() noexcept {
-    const Simulator* const simulator = Simulator::current();
-    return simulator == nullptr ? UINT64_MAX : simulator->now();
-  }
-  static std::uint64_t from_now(std::uint64_t time) noexcept {
-    const std::uint64_t current = now();
-    return time > current ? time - current : 0;
-  }
-  std::uint64_t arrival(std::uint64_t delay) const noexcept {
-    const std::uint64_t time = now();
-    return std::max(last_, time == UINT64_MAX ? 0 : time + delay);
-  }
-
-  Change& at(std::size_t index) const { return index < inline_most ? near_[index] : far_[index - inline_most]; }
-
-  void send(T value, Part part, std::uint64_t time) {
-    if (count_ >= inline_most) far_.resize(count_ - inline_most + 1);
-    last_ = time;
-    at(count_++) = Change{time, value, part};
-  }
-
-  // Takes over what has arrived.
-  void look() const {
-    const std::uint64_t time = now();
-    std::size_t arrived = 0;
-    for (; arrived < count_ && at(arrived).time <= time; ++arrived) apply(at(arrived));
-    if (arrived == 0) return;
-    for (std::size_t index = arrived; index < count_; ++index) at(index - arrived) = at(index);
-    count_ -= arrived;
-  }
-
-  void apply(const Change& change) const noexcept {
-    if constexpr (std::is_same_v<T, std::uint64_t>) {
-      constexpr T low = 0xffffffffU;
-      const T mask = change.part == Part::whole ? ~T{0} : change.part == Part::low ? low : ~low;
-      seen_ = (seen_ & ~mask) | (change.value & mask);
-    } else {
-      seen_ = change.value;
-    }
-  }
-
-  mutable T seen_{};
-  mutable std::size_t count_ = 0;  // changes on their way, in the order of their times
-  mutable Change near_[inline_most];
-  mutable std::vector<Change> far_;  // those that find no room in near_
-  std::uint64_t last_ = 0;           // when the last store is seen
-};
-
-class ProgramParker {
- public:
-  ProgramParker() = default;
-  ProgramParker(const ProgramParker&) = delete;
-  ProgramParker& operator=(const ProgramParker&) = delete;
-
-  void park() { (void)park_until(never); }
-
-  bool park_until(std::uint64_t deadline) {
-    Simulator* const simulator = Simulator::current();
-    if (simulator == nullptr) {
-      const bool found = token_ != never;
-      take(never - 1);
-      return found;
-    }
-    for (;;) {
-      const std::uint64_t now = simulator->now();
-      if (token_ <= now) {
-        take(now);
-        return true;
-      }
-      if (deadline <= now) return false;
-      waiter_ = simulator->running();
-      until_ = std::min(deadline, token_);
-      if (until_ == never) {
-        simulator->park();
-      } else {
-        (void)simulator->park_until(until_);
-      }
-      waiter_ = Simulator::nobody;
-    }
-  }
-
-  void unpark() { unpark_in(0); }
-
-  void unpark_in(std::uint64_t nanoseconds) {
-    Simulator* const simulator = Simulator::current();
-    const std::uint64_t time = simulator == nullptr ? 0 : simulator->now() + nanoseconds;
-    if (time == token_) return;
-    if (time > token_) {
-      later_.push_back(time);
-      return;
-    }
-    if (token_ != never) later_.push_back(token_);
-    token_ = time;
-    // A token that comes after the waiter's deadline is for the next park.
-    if (simulator != nullptr && waiter_ != Simulator::nobody && time < until_) simulator->wake(waiter_, time);
-  }
-
- private:
-  static constexpr std::uint64_t never = UINT64_MAX;
-
-  // Takes what is there at `now`: of several tokens one remains, as always. Those of later wakes are still to come,
-  // since each announces something that is not there before.
-  void take(std::uint64_t now) {
-    std::erase_if(later_, [now](std::uint64_t time) { return time <= now; });
-    const auto next = std::min_element(later_.begin(), later_.end());
-    token_ = next == later_.end() ? never : *next;
-    if (next != later_.end()) later_.erase(next);
-  }
-
-  std::uint64_t token_ = never;  // from when on there is one
-  std::vector<std::uint64_t> later_;
-  std::uint64_t until_ = never;  // when the waiter goes on by itself
-  AgentId waiter_ = Simulator::nobody;
-};
-
-struct ProgramEnvironment {
+// What virtual time gives an environment, whatever happens before its accesses.
+template <class Step>
+struct VirtualEnvironment {
   template <class T>
-  using Atomic = ProgramAtomic<T>;
+  using Atomic = SteppedAtomic<T, Step>;
   template <class T>
-  using Plain = base::HostPlain<T>;
+  using Plain = SteppedPlain<T, Step>;
   template <class T>
-  using Register = ProgramRegister<T>;
-  using Parker = ProgramParker;
+  using Register = SteppedRegister<T, Step>;
+  using Parker = SteppedParker<Step>;
 
   template <class T>
-  static ProgramAccess<T> atomic_ref(T& cell) noexcept {
-    return ProgramAccess<T>(cell);
+  static SteppedAccess<T, Step> atomic_ref(T& cell) noexcept {
+    return SteppedAccess<T, Step>(cell);
   }
+
+  // An access that is no member of these.
+  static void step() { Step::step(); }
 
   static void fence(std::memory_order) noexcept {}
 
@@ -261,14 +43,6 @@ struct ProgramEnvironment {
     static thread_local void* outside = nullptr;
     Simulator* const simulator = Simulator::current();
     return simulator == nullptr ? outside : simulator->self();
-  }
-
-  // Virtual time goes on at each pause: what is waited for may happen.
-  static void pause(std::uint32_t) {
-    Simulator* const simulator = Simulator::current();
-    if (simulator == nullptr) return;
-    simulator->charge(pause_ns);
-    simulator->catch_up();
   }
 
   static std::uint64_t now() {
@@ -297,6 +71,25 @@ struct ProgramEnvironment {
   static void mark(const char* name) { base::marks::reach(name); }
 
   static constexpr std::memory_order order(const char*, std::memory_order intended) noexcept { return intended; }
+
+  // Whether a test has put the fault with this name in: see chip::faulty().
+  static bool mutant(const char* name) { return base::mutants::active(name); }
+};
+
+struct Undisturbed {
+  static void step() noexcept {}
+};
+
+struct ProgramEnvironment : VirtualEnvironment<Undisturbed> {
+  static constexpr bool disturbed = false;
+
+  // Virtual time goes on at each pause: what is waited for may happen.
+  static void pause(std::uint32_t) {
+    Simulator* const simulator = Simulator::current();
+    if (simulator == nullptr) return;
+    simulator->charge(pause_ns);
+    simulator->catch_up();
+  }
 
   static constexpr std::uint64_t pause_ns = 10;
 };

@@ -9,7 +9,9 @@
 #include "lab/chip_run.hpp"
 #include "lab/chips/chips.hpp"
 #include "lab/host_run.hpp"
+#include "lab/observer_set.hpp"
 #include "lab/strategies/default.hpp"
+#include "lab/trace_log.hpp"
 #include "lab/verdicts.hpp"
 
 #if HEDDLE_ASAN
@@ -41,14 +43,34 @@ NotifyMap rehearse(const std::shared_ptr<ProgramBase>& program, RunSpec spec, st
   DefaultStrategy strategy;
   strategy.begin(0, 0);
   Simulator simulator(strategy);
-  ChipRun run({program, spec, chip, links, simulator, &notifiers, true});
+  ChipRun<ProgramEnvironment> run({program, spec, chip, links, simulator, &notifiers, true});
   for (std::int64_t r = round < rehearsals_most ? 0 : round; r <= round; ++r) (void)run.round(r);
   return notifiers;
 }
 
+// A task that is ready while no block of its rank waits on a core, and nothing was put in that holds one: all that it
+// needs is there, and still nobody hands it out. That is no program's doing, whatever else waits for it.
+std::optional<Error> never_handed_out(const Standstill& still, const FaultBook& faults) {
+  if (!still.dead.empty() || !faults.struck().empty()) return std::nullopt;
+  for (const TaskId id : still.starved) {
+    const bool held = std::any_of(still.waits.begin(), still.waits.end(), [&](const StuckWait& wait) {
+      return wait.task.rank == id.rank && !wait.core.empty();
+    });
+    if (held) continue;
+    const LoggedTask& task = still.log->task(id.rank, id.serial);
+    return Error(Code::no_progress, "task " + std::string(task.name) + " of rank " + std::to_string(id.rank) +
+                                        " is ready, no core is held by a wait, and no scheduler hands it out")
+        .at_rank(id.rank)
+        .at_task(task.name, -1, task.location)
+        .with_hint("this is a fault of the runtime: please report it");
+  }
+  return std::nullopt;
+}
+
 // Puts a checker's finding and the engine's error together: the one that came first stands, except that a proved
 // deadlock is told as what it is, with the finding as its cause.
-void settle(RunResult& result, ChipRun& run, const std::optional<Finding>& finding,
+template <base::Environment E>
+void settle(RunResult& result, ChipRun<E>& run, const std::optional<Finding>& finding,
             const std::shared_ptr<ProgramBase>& program, const RunSpec& spec) {
   result.error = run.error();
   if (result.error) result.verdict = verdict_for(result.error->code());
@@ -56,6 +78,13 @@ void settle(RunResult& result, ChipRun& run, const std::optional<Finding>& findi
   const auto& still = run.standstill();
   const bool was_dropped = still && !still->dead.empty();
   if (result.verdict == Verdict::no_progress && !was_dropped) result.verdict = Verdict::unexplained;
+  if (result.verdict == Verdict::deadlock || result.verdict == Verdict::unexplained) {
+    if (std::optional<Error> own = still ? never_handed_out(*still, run.world().faults) : std::nullopt) {
+      if (result.error) own->attach(*result.error);
+      result.error = std::move(own);
+      result.verdict = Verdict::unexplained;
+    }
+  }
   if (result.verdict == Verdict::deadlock && still && !still->waits.empty())
     result.chain = chain_of(*still, rehearse(program, spec, still->round));
   if (finding) {
@@ -85,13 +114,20 @@ void tell(RunResult& result, const World& world) {
   for (const StruckFault& struck : world.faults.struck()) result.sentence += "; " + struck.where;
 }
 
+template <base::Environment E>
 RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, const chip::Config& chip,
-                    Simulator& simulator) {
+                    Simulator& simulator, TraceLog* trace) {
   std::optional<CheckerSet> checkers;
   if (!spec.checkers.empty()) checkers.emplace(spec.checkers, spec.ranks);
+  ObserverSet watching;
+  if (checkers) watching.add(*checkers);
+  if (trace != nullptr) {
+    trace->begin(simulator, chip.geometry, spec.ranks);
+    watching.add(*trace);
+  }
   const LinkTable links;
   RunResult result;
-  ChipRun run({program, spec, chip, links, simulator, checkers ? &*checkers : nullptr});
+  ChipRun<E> run({program, spec, chip, links, simulator, watching.get()});
   std::optional<Finding> finding;
   for (std::int64_t round = 0; round < spec.rounds; ++round) {
     const bool passed = run.round(round);
@@ -112,6 +148,7 @@ RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& 
   result.tasks = world.log.count();
   result.blocks = world.blocks_run;
   result.taken = simulator.taken();
+  if (trace != nullptr) trace->end();
   settle(result, run, finding, program, spec);
   tell(result, world);
   for (const StruckFault& struck : world.faults.struck()) result.faults.push_back(struck.where);
@@ -173,7 +210,7 @@ bool same_failure(const RunResult& left, const RunResult& right) {
 }
 
 RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, Strategy& strategy,
-                   std::uint64_t seed, bool record_choices) {
+                   std::uint64_t seed, bool record_choices, TraceLog* trace) {
   if (program == nullptr) detail::throw_invalid("there is no program to run");
   if (spec.ranks < 1 || spec.ranks > 1024)
     detail::throw_invalid("ranks is " + std::to_string(spec.ranks) + "; allowed are 1 to 1024");
@@ -184,14 +221,13 @@ RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& s
 #endif
   const RunningNow::Run running;
   if (spec.chip == "host") return run_on_host_lab(program, spec, seed);
-  if (spec.fidelity == Fidelity::protocol)
-    detail::throw_invalid("chip " + spec.chip + " has program fidelity only; protocol fidelity is that of chip host");
   const chip::Config chip = chip_config(spec.chip, spec.chip_set);
   strategy.begin(seed, 0);
   Simulator::Options options;
   options.record_choices = record_choices;
   Simulator simulator(strategy, options);
-  return run_chips(program, spec, chip, simulator);
+  if (spec.fidelity == Fidelity::protocol) return run_chips<ProtocolEnvironment>(program, spec, chip, simulator, trace);
+  return run_chips<ProgramEnvironment>(program, spec, chip, simulator, trace);
 }
 
 const std::vector<NamedHelp>& fault_names() {

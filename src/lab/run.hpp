@@ -20,6 +20,8 @@
 
 namespace heddle::lab {
 
+class TraceLog;
+
 enum class Fidelity : std::uint8_t { program, protocol };
 
 enum class Verdict : std::uint8_t {
@@ -70,9 +72,10 @@ struct RunResult {
 // Two results show the same failure: the same verdict, code and culprit.
 bool same_failure(const RunResult& left, const RunResult& right);
 
-// Throws Error(invalid_argument) for a specification out of range; never for what the program does.
+// Throws Error(invalid_argument) for a specification out of range; never for what the program does. `trace`, of a run
+// on a simulated chip, is told what happens; it changes nothing.
 RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, Strategy& strategy,
-                   std::uint64_t seed, bool record_choices = false);
+                   std::uint64_t seed, bool record_choices = false, TraceLog* trace = nullptr);
 
 struct NamedHelp {
   std::string name;

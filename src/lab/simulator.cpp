@@ -132,6 +132,7 @@ std::size_t Simulator::Impl::pick_among(const char* label, bool all) {
 }
 
 EventQueue::Entry Simulator::Impl::pick() {
+  queue.advance();
   EventQueue::Entry entry = queue.top();
   if (!by_time) {
     queue.earliest(next_most, false, candidates);
@@ -151,6 +152,7 @@ void Simulator::Impl::happen(const EventQueue::Entry& entry) {
   ++event_count;
   RunningNow::here().step();
   footprint = Footprint();
+  const std::size_t looked = looking.size();
   note(now);
   if (entry.item->is_agent()) {
     auto& agent = *static_cast<Agent*>(entry.item);
@@ -165,6 +167,7 @@ void Simulator::Impl::happen(const EventQueue::Entry& entry) {
     if (const auto thrown = exception_of([&] { event.happen(); })) error = "an event threw: " + *thrown;
     step_key = 0;
   }
+  if (looked != 0 && looking.size() == looked) look_again(entry.time);
   if (by_time) return;
   if (footprint.domains == 0 || stopping) footprint.domains = ~std::uint64_t{0};
   strategy.step_done(footprint);
@@ -206,6 +209,12 @@ Simulator::End Simulator::run() {
     if (impl_->queue.empty()) return End::idle;
     if (impl_->event_count >= impl_->options.event_limit) return End::event_limit;
     impl_->happen(impl_->pick());
+    // relaxed: a request, nothing is read on the strength of it.
+    if (std::atomic<bool>* const interrupt = impl_->options.interrupt;
+        interrupt != nullptr && interrupt->load(std::memory_order_relaxed)) {
+      interrupt->store(false, std::memory_order_relaxed);
+      return End::interrupted;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 // the strategy. The run ends the moment nothing is left that could happen: there are no timeouts to wait for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -37,6 +38,8 @@ class Simulator {
     std::size_t stack_bytes = std::size_t{128} << 10U;
     std::uint64_t event_limit = UINT64_MAX;
     bool record_choices = false;  // keep taken(): costs memory
+    // A request from any thread or signal handler, looked at after each event: run() takes it back and returns.
+    std::atomic<bool>* interrupt = nullptr;
   };
   // The strategy has begun the run already, and is ended by whoever began it.
   explicit Simulator(Strategy& strategy, Options options);
@@ -65,9 +68,9 @@ class Simulator {
   // Whether events happen in the order of their times: see Strategy::by_time().
   bool by_time() const noexcept;
 
-  // ---- from outside: runs until stop(), until nothing is left, or to the limit. May be called again.
+  // ---- from outside: runs until stop(), until nothing is left, to the limit, or to a request. May be called again.
   // Throws std::logic_error when an agent or event let an exception out; after that it only throws.
-  enum class End : std::uint8_t { stopped, idle, event_limit };
+  enum class End : std::uint8_t { stopped, idle, event_limit, interrupted };
   End run();
 
   // ---- from agents and events ----
@@ -86,6 +89,13 @@ class Simulator {
   void park();                              // takes a token that wake() left, or waits for one
   bool park_until(std::uint64_t deadline);  // false: the deadline came first
   void*& self() noexcept;                   // a slot of the agent (of the simulator outside of agents)
+  // Before an access that may be disturbed: others may run first, for as long as is drawn. Of each window of so many
+  // accesses of an agent one at most is; without an order by time, each is. Nothing outside of agents.
+  static constexpr std::uint32_t step_window = 63;
+  void step();
+  // The agent looks for something again and again: its next look comes after something has happened that is no such
+  // look. When there is nothing but looks, nothing can happen any more.
+  void let_others();
 
   // ---- what a run tells ----
   std::uint64_t hash() const noexcept;     // of every decision and switch; equal for equal runs, on any build

@@ -41,6 +41,8 @@ struct SimulatorAgent final : Queued, SimulatorActor {
   std::uint64_t clock = 0;         // while it does not run
   std::uint64_t token = never;     // from when on park() finds one
   std::uint64_t deadline = never;  // while parked
+  std::uint32_t steps_left = 0;    // of its window
+  std::uint32_t disturbed_at = 0;  // when so many are left
   std::function<void()> body;
   std::unique_ptr<AgentStack> stack;
   // Keeps whichever context of the agent is suspended: its own stack's, or that of a fiber it runs.
@@ -81,6 +83,7 @@ struct Simulator::Impl {
   void switch_out();
   bool park(std::uint64_t deadline);
   base::Fiber& run_agent();
+  void look_again(std::uint64_t time);
 
   Strategy& strategy;
   const Options options;
@@ -92,6 +95,7 @@ struct Simulator::Impl {
   Actor network;
   base::Fiber home = base::Fiber::adopt();
 
+  std::vector<Agent*> looking;  // again, after what happens next
   Agent* running = nullptr;
   std::uint64_t now = 0;  // of the agent that runs, else of what happened last
   bool stopping = false;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include "base/fiber.hpp"
-#include "lab/event_queue.hpp"
 #include "lab/strategies/default.hpp"
 #include "lab/strategies/random.hpp"
 
@@ -45,40 +45,6 @@ struct Day {
   DefaultStrategy strategy;
   Simulator simulator{strategy};
 };
-
-struct Number final : Queued {
-  std::uint64_t time = 0;
-};
-
-TEST(EventQueue, gives_the_earliest_first_and_equal_times_in_the_order_put_in) {
-  RandomStrategy unused;
-  std::vector<Number> items(500);
-  EventQueue queue;
-  for (std::size_t index = 0; index < items.size(); ++index) {
-    items[index].time = scramble(index) % 40;
-    queue.put(items[index].time, items[index]);
-  }
-  for (std::size_t index = 0; index < items.size(); index += 3) queue.remove(items[index]);
-  for (std::size_t index = 1; index < items.size(); index += 30) queue.put(items[index].time = 7, items[index]);
-  std::vector<EventQueue::Entry> first;
-  queue.earliest(10, false, first);
-  std::vector<EventQueue::Entry> order;
-  while (!queue.empty()) {
-    const bool tie = queue.tie();
-    const EventQueue::Entry entry = queue.top();
-    queue.remove(*entry.item);
-    EXPECT_EQ(tie, !queue.empty() && queue.top().time == entry.time);
-    order.push_back(entry);
-  }
-  EXPECT_EQ(order.size(), items.size() - (items.size() + 2) / 3);
-  for (std::size_t index = 1; index < order.size(); ++index) {
-    EXPECT_LE(order[index - 1].time, order[index].time);
-    if (order[index - 1].time == order[index].time) {
-      EXPECT_LT(order[index - 1].sequence, order[index].sequence);
-    }
-  }
-  for (std::size_t index = 0; index < 10; ++index) EXPECT_EQ(first[index].sequence, order[index].sequence);
-}
 
 TEST(Simulator, what_is_earliest_happens_first_and_the_end_is_noticed_at_once) {
   Day day;
@@ -303,6 +269,25 @@ TEST(Simulator, the_event_limit_ends_a_livelock) {
   }
   EXPECT_EQ(simulator.run(), Simulator::End::event_limit);
   EXPECT_EQ(simulator.events(), 1000U);
+}
+
+TEST(Simulator, a_request_ends_the_run_after_the_event_that_happens_and_is_taken_back) {
+  std::atomic<bool> interrupt{false};
+  DefaultStrategy strategy;
+  Simulator simulator(strategy, {.interrupt = &interrupt});
+  int happened = 0;
+  Call first{[&] {
+    ++happened;
+    interrupt = true;
+  }};
+  Call second{[&] { ++happened; }};
+  simulator.at(1, first);
+  simulator.at(2, second);
+  EXPECT_EQ(simulator.run(), Simulator::End::interrupted);
+  EXPECT_EQ(happened, 1);
+  EXPECT_FALSE(interrupt);
+  EXPECT_EQ(simulator.run(), Simulator::End::idle);
+  EXPECT_EQ(happened, 2);
 }
 
 TEST(Simulator, agents_spawn_agents_have_a_slot_each_and_may_run_fibers) {

@@ -40,6 +40,7 @@ struct World {
   Observer* observer;                    // null: nobody watches
   std::uint64_t puts = 0, notifies = 0;  // numbers them
   std::uint64_t blocks_run = 0;
+  std::uint64_t waits_parked = 0;
 
   // What happens now concerns this rank: strategies that look at every order leave out those of ranks apart.
   void touch(int rank) { simulator.touch(std::uint64_t{1} << (static_cast<unsigned>(rank) % 64U)); }

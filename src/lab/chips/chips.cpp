@@ -52,6 +52,8 @@ const Constant constants[] = {
     {"task_switch", "ns from a core's acknowledge to its kernel", 0, latency_most,
      set_latency<&chip::Timing::task_switch>},
     {"submit", "ns of each submit", 0, latency_most, set_latency<&chip::Timing::orchestrator_submit>},
+    {"sync_start_bound", "ns that nothing else is handed out for a task with sync_start, at first", 1'000,
+     3'600'000'000'000, [](chip::Config& chip, std::uint64_t value) { chip.timing.sync_start_bound = value; }},
     {"withheld_finish_bound", "ns that a pending task may stay untouched behind a finished one", 1'000,
      3'600'000'000'000, [](chip::Config& chip, std::uint64_t value) { chip.timing.withheld_finish_bound = value; }},
     {"core_bandwidth", "bytes per ns that one core can use of its device's memory; 0: no limit", 0, 1'000'000,

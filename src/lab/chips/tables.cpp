@@ -24,6 +24,7 @@ chip::Timing timing() {
   timing.task_switch = {600, 800, 1'600};             // published mean; least and most assumed
   timing.orchestrator_submit = {600, 870, 2'600};     // published mean; least and most assumed
   timing.device_start = {217'000, 217'000, 217'000};  // published
+  timing.sync_start_bound = 200'000;                  // assumed
   timing.withheld_finish_bound = 1'000'000;           // assumed
   return timing;
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every backend asks of a device's and a session's configuration.
+#pragma once
+
+#include <heddle/program.hpp>
+#include <heddle/session.hpp>
+#include <string>
+#include <vector>
+
+namespace heddle::host {
+
+// Throws invalid_argument with the message unless the condition holds.
+void require(bool condition, const std::string& message);
+
+// Throw invalid_argument for what is out of range.
+void check(const DeviceConfig& config);
+void check(const SessionConfig& config);
+// Throws invalid_argument when the declared tensors and windows of all ranks take more than this machine has.
+void check_memory(const std::vector<Plan>& plans);
+
+}  // namespace heddle::host
