@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Micro-benchmarks stand beside their sources, one executable a folder; the works with rivals stand in bench/.
 
-foreach(folder base graph window chip host lab)
+foreach(folder base graph window chip host lab doctor)
   heddle_glob_twins(sources src/${folder} bench)
   if(sources)
     add_executable(heddle_${folder}_bench ${sources})

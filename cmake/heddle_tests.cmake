@@ -61,7 +61,7 @@ function(heddle_add_test_executable group)
     PROPERTIES TIMEOUT ${HEDDLE_TEST_TIMEOUT} LABELS ${group})
 endfunction()
 
-foreach(folder base graph window chip host lab doctor cli)
+foreach(folder base snapshot graph window chip host lab doctor cli)
   heddle_glob_twins(sources src/${folder} test)
   heddle_add_test_executable(${folder} ${sources})
 endforeach()

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <heddle/error.hpp>
 #include <heddle/window.hpp>
+#include <source_location>
 #include <type_traits>
 
 namespace heddle {
@@ -34,6 +36,18 @@ SignalRef ref(const Signal<T>& signal) {
   return {signal.cell, signal.window, signal.rank, sizeof(T) == 8};
 }
 
+/// No vector half was named.
+inline constexpr int every_part = INT32_MIN;
+
+/// A tile as push reads it and pop writes it. Strides in bytes.
+struct TileRef {
+  std::byte* data = nullptr;
+  std::size_t element_bytes = 0;
+  int rank = 0;
+  std::int64_t shape[max_tensor_rank]{};
+  std::int64_t stride[max_tensor_rank]{};
+};
+
 /// What a backend does for a running block.
 class BlockServices {
  public:
@@ -50,6 +64,10 @@ class BlockServices {
   virtual void invalidate(const void* data, std::size_t bytes) = 0;
   virtual bool cancelled() = 0;
   virtual void spend(std::uint64_t nanoseconds) = 0;
+  virtual void flag_set(std::int64_t flag, const Location& here) = 0;
+  virtual void flag_wait(std::int64_t flag, const Location& here) = 0;
+  virtual void push(const TileRef& tile, int part, const Location& here) = 0;  // or every_part
+  virtual void pop(const TileRef& tile, int part, const Location& here) = 0;
 
  protected:
   ~BlockServices() = default;
@@ -68,6 +86,18 @@ CopyPlan plan_copy(const char* operation, const Strided<D, N>& to, const Strided
     plan.from_stride[d] = from.stride[i] * static_cast<std::int64_t>(sizeof(D));
   }
   return plan;
+}
+
+template <class T, int N>
+TileRef tile_of(const Strided<T, N>& strided) {
+  using Element = std::remove_const_t<T>;
+  TileRef tile{reinterpret_cast<std::byte*>(const_cast<Element*>(strided.data)), sizeof(T), N, {}, {}};
+  for (int d = 0; d < N; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    tile.shape[d] = strided.shape[i];
+    tile.stride[d] = strided.stride[i] * static_cast<std::int64_t>(sizeof(T));
+  }
+  return tile;
 }
 
 }  // namespace detail
@@ -162,6 +192,41 @@ class Block {
   /// How long the arithmetic of this kernel takes on a core. Virtual time of a laboratory run; nothing on the host,
   /// where the arithmetic takes what it takes.
   void spend(std::uint64_t nanoseconds) { services_->spend(nanoseconds); }
+
+  /// A mixed task's halves, the cube core and the vector cores of one block, talk by flags and tiles; tasks of one core
+  /// are refused (invalid_argument). Flags are numbered from 0 to 15 and count to 15. What one side sets the other side
+  /// waits for: a cube's set reaches each vector half, and a cube's wait takes one of each of them.
+  ///
+  /// Adds one. Waits while the count is full.
+  void flag_set(std::int64_t flag, const std::source_location& here = std::source_location::current()) {
+    services_->flag_set(flag, Location(here));
+  }
+  /// Waits until there is one, and takes it.
+  void flag_wait(std::int64_t flag, const std::source_location& here = std::source_location::current()) {
+    services_->flag_wait(flag, Location(here));
+  }
+  /// Copies a tile into the queue to the other side, which holds 4. Waits while that is full. A cube's tile goes to
+  /// each vector half.
+  template <class T, int N>
+  void push(const View<T, N>& tile, const std::source_location& here = std::source_location::current()) {
+    services_->push(detail::tile_of(tile.strided()), detail::every_part, Location(here));
+  }
+  /// Waits for the oldest tile of the other side, and takes it. A cube that has two vector halves names the one.
+  template <class T, int N>
+  void pop(const View<T, N>& tile, const std::source_location& here = std::source_location::current()) {
+    static_assert(!std::is_const_v<T>, "pop writes its argument");
+    services_->pop(detail::tile_of(tile.strided()), detail::every_part, Location(here));
+  }
+  /// On a cube: to or from that vector half alone, 0 or 1.
+  template <class T, int N>
+  void push_to(int part, const View<T, N>& tile, const std::source_location& here = std::source_location::current()) {
+    services_->push(detail::tile_of(tile.strided()), part, Location(here));
+  }
+  template <class T, int N>
+  void pop_from(int part, const View<T, N>& tile, const std::source_location& here = std::source_location::current()) {
+    static_assert(!std::is_const_v<T>, "pop_from writes its argument");
+    services_->pop(detail::tile_of(tile.strided()), part, Location(here));
+  }
 
   /// True once the rank is being cancelled: a long kernel that asks can end early.
   bool cancelled() const { return services_->cancelled(); }

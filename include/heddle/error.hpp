@@ -36,6 +36,7 @@ enum class Code : std::uint16_t {
   stale_read = 51,
   missing_edge = 52,
   not_once = 53,
+  flags_unbalanced = 54,
   no_progress = 100,
   async_invalid = 101,
   async_overflow = 102,
@@ -69,7 +70,7 @@ struct Location {
 
 /// One block, deferred task or orchestrator that waits, as a deadlock report lists it.
 struct WaitRecord {
-  enum class What : std::uint8_t { signal, completion, ring, tensor } what = What::signal;
+  enum class What : std::uint8_t { signal, completion, ring, tensor, flag } what = What::signal;
   int rank = -1;
   std::string task;         ///< task name; "orchestrator" for the rank's own program
   std::int64_t block = -1;  ///< -1 when it is not a block

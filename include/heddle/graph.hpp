@@ -55,7 +55,7 @@ class Orchestrator {
 
   /// A kernel is callable as kernel(Block&, arguments...): `in` gives View<const T, N>, `out`, `inout`, `no_dep`,
   /// `scratch` and `new_tensor` View<T, N>; a scalar is passed by value. It is copied with the task. Its arguments are
-  /// followed by attributes: after, when, completes_when, sync_start.
+  /// followed by attributes: after, when, completes_when, sync_start, allow_early.
   template <class K, class... A>
   auto submit(TaskName name, Cores cores, K kernel, const A&... args) {
     return spmd(name, cores, 1, std::move(kernel), args...);
@@ -176,6 +176,8 @@ class Orchestrator {
       request.predicate = &arg.record;
     else if constexpr (Traits::is_sync)
       request.sync_start = true;
+    else if constexpr (Traits::is_early)
+      request.allow_early = true;
   }
 
   template <class... T>

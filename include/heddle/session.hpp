@@ -9,6 +9,7 @@
 // The same on a simulated chip, in virtual time: Device::open("lab:a2a3", {.ranks = 16, .seed = 7}).
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <heddle/program.hpp>
@@ -99,6 +100,33 @@ struct RoundStatistics {
   std::uint64_t trace_hash = 0;             ///< in the laboratory: of all that the session has done so far
 };
 
+/// What is taken of a ring: slots of its task window, bytes of its heap, edges of its dependency pool.
+struct RingRoom {
+  std::uint64_t tasks = 0;
+  std::uint64_t heap_bytes = 0;
+  std::uint64_t edges = 0;
+};
+/// The most that was taken of a ring at a time. A ring takes back only when it needs room: with less of it, the same
+/// program may wait more often and end all the same.
+struct RingUse {
+  RingRoom most;
+  std::uint64_t waits = 0;  ///< how often the orchestrator waited for room
+};
+/// The most that one scope held of its ring until it ended, of those that a line of the program opens. With a smaller
+/// ring the program does not end.
+struct ScopeUse {
+  std::string where;  ///< "programs/stencil.cpp:41"; empty: the round's own scope
+  int ring = 0;
+  bool manual = false;
+  std::uint64_t opened = 0;  ///< how often
+  RingRoom most;
+};
+/// What a rank used of its rings, in all rounds of a session.
+struct RoomUse {
+  std::array<RingUse, 4> rings;
+  std::vector<ScopeUse> scopes;  ///< in the order in which they were first opened
+};
+
 namespace detail {
 class SessionImpl;
 class DeviceImpl;
@@ -153,6 +181,9 @@ class Session {
   int threads() const;  ///< in the laboratory: 1, a thread of the session's own
   std::int64_t rounds_run() const;
 
+  /// What a rank has used of its rings so far, between rounds; also of one that failed.
+  RoomUse room_use(int rank) const;
+
   /// Writes what the flight recorders hold as a JSON trace for the Perfetto UI, in the laboratory with virtual times.
   /// Throws when the file cannot be written.
   void write_trace(const std::string& path) const;
@@ -179,6 +210,12 @@ class Device {
     return prepare(std::shared_ptr<ProgramBase>(make_program(std::move(program))), config);
   }
   Session prepare(std::shared_ptr<ProgramBase> program, const SessionConfig& config = {});
+
+  /// Runs a small program on every rank, in a session of its own: kernels, a put, and a notify to the next rank that
+  /// waits for it. Throws the error that it ends with, so that a device that has been through a failure can be trusted
+  /// again. The other way asks only whether it throws.
+  void probe();
+  bool healthy() noexcept;
 
   int ranks() const;
   int threads() const;

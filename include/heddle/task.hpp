@@ -86,6 +86,7 @@ struct TaskRequest {
   Invoke invoke = nullptr;  ///< null: a dummy task
   Destroy destroy = nullptr;
   bool sync_start = false;
+  bool allow_early = false;
 };
 
 struct Placement {
@@ -142,11 +143,12 @@ struct CompletesWhenArg {
   ConditionRecord record;
 };
 struct SyncStartArg {};
+struct AllowEarlyArg {};
 
 template <class A>
 struct ArgTraits {  // a scalar, passed to the kernel by value
   static constexpr bool is_tensor = false, is_after = false, is_condition = false, is_predicate = false,
-                        is_sync = false;
+                        is_sync = false, is_early = false;
   static constexpr bool is_fresh = false;
   static constexpr bool is_bound = true;
   using Bound = A;
@@ -184,6 +186,10 @@ struct ArgTraits<CompletesWhenArg> : AttributeTraits {
 template <>
 struct ArgTraits<SyncStartArg> : AttributeTraits {
   static constexpr bool is_sync = true;
+};
+template <>
+struct ArgTraits<AllowEarlyArg> : AttributeTraits {
+  static constexpr bool is_early = true;
 };
 
 template <class K, class... Bound>
@@ -343,5 +349,10 @@ detail::CompletesWhenArg completes_when(const Signal<T>& signal, Compare compare
 
 /// No block of the task starts before all of them are placed.
 inline detail::SyncStartArg sync_start() { return {}; }
+
+/// While the task runs, tasks that wait for nothing but such tasks may be placed on idle cores, behind gates that open
+/// when it completes: a chip saves the way of a dispatch. The kernel must come to its end by itself: `Block::wait` in
+/// it fails the task as kernel_failed. Without effect on the host, and for a task with `completes_when`.
+inline detail::AllowEarlyArg allow_early() { return {}; }
 
 }  // namespace heddle

@@ -75,6 +75,13 @@ constexpr CodeInfo table[] = {
      "A block or a task did not run exactly once, or a block began before what its task waits for had "
      "completed.",
      "This is a defect of the runtime: report it with the program and its configuration."},
+    {Code::flags_unbalanced, "flags_unbalanced",
+     "The halves of a mixed block ended, and one has set a flag, or pushed tiles, more or less often than the other "
+     "has "
+     "waited for them: on a chip what is left meets the kernels that come next on this cluster.",
+     "Compare the two halves of the kernel that the message names: on each path both must count the same, also where "
+     "one "
+     "of them returns early."},
     {Code::no_progress, "no_progress",
      "Nothing ran and nothing retired for the scheduler or host fence timeout, and no deadlock could be proved.",
      "Look at what the report lists as waiting; if work outside of the program is being waited for, raise the "

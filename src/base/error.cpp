@@ -172,6 +172,8 @@ std::string awaited(const WaitRecord& wait) {
       return "room in a ring";
     case WaitRecord::What::tensor:
       return "an element of a tensor";
+    case WaitRecord::What::flag:
+      return "a flag of its cluster";
   }
   return "something unknown";
 }

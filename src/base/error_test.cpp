@@ -31,6 +31,7 @@ constexpr Code all_codes[] = {Code::ok,
                               Code::stale_read,
                               Code::missing_edge,
                               Code::not_once,
+                              Code::flags_unbalanced,
                               Code::no_progress,
                               Code::async_invalid,
                               Code::async_overflow,
@@ -60,6 +61,7 @@ constexpr bool is_known(Code code) {
     case Code::stale_read:
     case Code::missing_edge:
     case Code::not_once:
+    case Code::flags_unbalanced:
     case Code::no_progress:
     case Code::async_invalid:
     case Code::async_overflow:

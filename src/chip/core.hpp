@@ -78,7 +78,8 @@ class Core {
   // The body of the core's agent; returns after Device::stop().
   void run() {
     Token last = no_token;
-    bool was_pending = false;  // what is in the register was there before the last kernel's end was told
+    Token switched_to = no_token;  // ahead of its gate
+    bool was_pending = false;      // what is in the register was there before the last kernel's end was told
     while (!common_.stopped()) {
       const Token token = dispatched();
       if (token == no_token || token == last) {
@@ -87,21 +88,27 @@ class Core {
         continue;
       }
       const Payload& payload = payloads_[payload_of(token)];
-      if (payload.gated.load() && doorbell_.load() != token) {
-        parker_.park();
-        continue;
+      if (payload.gated.load()) {
+        if (std::exchange(switched_to, token) != token) {
+          switch_task();
+          E::catch_up();
+        }
+        if (doorbell_.load() != token) {
+          parker_.park();
+          continue;
+        }
       }
       if (was_pending ? common_.client.withhold_finish(index_) : common_.client.withhold_acknowledge(index_)) {
         withhold();
         return;
       }
       if (was_pending) E::mark("chip_pending_taken_up");
-      last = token;
+      last = token_ = token;
       tell(token);
       graph::Slot<E>& slot = *payload.slot.load();
       const std::uint32_t block = payload.block.load();
       const std::uint32_t part = payload.part.load();
-      E::charge(E::latency("latency.task_switch", common_.config.timing.task_switch));
+      if (switched_to != token) switch_task();
       common_.client.run(slot, block, part, *this);
       E::catch_up();  // what was dispatched while the kernel ran
       const Token pending = dispatched();
@@ -109,6 +116,9 @@ class Core {
       tell(token | finish_bit);
     }
   }
+
+  // For Client::run(), on this core: of the task that it runs.
+  Token token() const { return token_; }
 
   // For reports, when no agent runs: whether a fault keeps this core from taking up its task.
   bool withholds() const { return withholds_; }
@@ -129,6 +139,8 @@ class Core {
     return token;
   }
 
+  void switch_task() { E::charge(E::latency("latency.task_switch", common_.config.timing.task_switch)); }
+
   void tell(std::uint32_t status) {
     const std::uint64_t delay = E::latency("latency.status", common_.config.timing.status_visible);
     scheduler_parker_.unpark_in(status_.store(status, delay));
@@ -144,6 +156,7 @@ class Core {
   typename E::Parker& scheduler_parker_;
   const std::uint32_t index_;
   bool withholds_ = false;
+  Token token_ = no_token;
   typename E::template Register<std::uint64_t> dispatch_;
   typename E::template Register<std::uint32_t> doorbell_;  // the token that may begin
   typename E::template Register<std::uint32_t> status_;

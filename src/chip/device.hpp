@@ -17,6 +17,7 @@
 
 #include "chip/client.hpp"
 #include "chip/core.hpp"
+#include "chip/handover.hpp"
 #include "chip/scheduler.hpp"
 #include "chip/snapshot.hpp"
 
@@ -29,6 +30,7 @@ class Device {
 
   Device(const Config& config, Client<E>& client, std::string name)
       : common_(checked(config), client), exchange_(config.geometry.schedulers), name_(std::move(name)) {
+    handovers_.resize(config.geometry.clusters);
     for (std::uint32_t i = 0; i < config.geometry.schedulers; ++i)
       exchange_.schedulers.push_back(std::make_unique<Scheduler<E>>(common_, exchange_, i));
   }
@@ -48,12 +50,19 @@ class Device {
 
   // From any agent: a task with nothing handed out yet. Its next_block is the device's from here on.
   void ready(Slot& slot) {
+    const std::uint32_t stager = take_note_ready(slot);
+    if (stager < schedulers()) {
+      exchange_.schedulers[stager]->release(slot);
+      return;
+    }
     exchange_.incoming.push(slot);
-    // A scheduler looks at what came in before it parks.
-    const auto& schedulers = exchange_.schedulers;
-    const void* const self = E::self();
-    if (std::any_of(schedulers.begin(), schedulers.end(), [&](const auto& each) { return each.get() == self; })) return;
-    poke_one<E>(exchange_, shape_of(slot.cores), nullptr, true);
+    if (!by_scheduler()) poke_one<E>(exchange_, shape_of(slot.cores), nullptr, true);
+  }
+  // From any agent: a task that is not ready and may be placed behind gates. It must not become ready meanwhile.
+  void candidate(Slot& slot) {
+    const std::uint32_t shape = shape_of(slot.cores);
+    exchange_.candidates.push(slot);
+    if (!by_scheduler()) poke_one<E>(exchange_, shape, nullptr);
   }
 
   // Agent bodies.
@@ -70,6 +79,19 @@ class Device {
     }
   }
 
+  // What the cores of a cluster hand each other. Made when it is asked for first: by agents of one thread.
+  Handover<E>& handover(std::uint32_t cluster) {
+    auto& handover = handovers_[cluster];
+    if (handover == nullptr)
+      handover =
+          std::make_unique<Handover<E>>(common_.config.geometry.vectors_per_cluster, common_.config.handovers.tiles);
+    return *handover;
+  }
+
+  void clear_handovers() {
+    for (auto& handover : handovers_) handover.reset();
+  }
+
   // When no agent of the device runs.
   Snapshot<E> snapshot() const {
     Snapshot<E> snapshot;
@@ -83,9 +105,19 @@ class Device {
     exchange_.gang.waiting.for_each([&](const Slot& slot) { queued(slot, true); });
     for (const auto& queue : exchange_.ready) queue.for_each([&](const Slot& slot) { queued(slot, true); });
     exchange_.incoming.for_each([&](const Slot& slot) { queued(slot, false); });
+    for (std::uint32_t cluster = 0; cluster < handovers_.size(); ++cluster) {
+      Handover<E>* const handover = handovers_[cluster].get();
+      if (handover == nullptr) continue;
+      handover->for_each([&](const HalfLink& link) {
+        if (const std::int64_t count = handover->count(link); count != 0)
+          snapshot.flags.push_back({cluster, link, count, handover->left_by(link)});
+      });
+    }
     for (const auto& scheduler : exchange_.schedulers) {
       snapshot.turns += scheduler->turns();
       snapshot.dispatches += scheduler->dispatches();
+      snapshot.gated += scheduler->gated();
+      snapshot.rings += scheduler->rings();
     }
     return snapshot;
   }
@@ -99,10 +131,17 @@ class Device {
   }
 
  private:
+  // A scheduler looks at what came in before it parks.
+  bool by_scheduler() const {
+    const auto& all = exchange_.schedulers;
+    return std::any_of(all.begin(), all.end(), [self = E::self()](const auto& each) { return each.get() == self; });
+  }
+
   static Config checked(Config config) {
     const Geometry& geometry = config.geometry;
     if (geometry.clusters == 0 || geometry.schedulers == 0 || geometry.schedulers > geometry.clusters ||
-        geometry.vectors_per_cluster < 1 || geometry.lanes() > Geometry::most_lanes)
+        geometry.schedulers >= graph::gate_stagers || geometry.vectors_per_cluster < 1 ||
+        geometry.lanes() > Geometry::most_lanes)
       throw Error(Code::invalid_argument, "chip " + config.name + ": " + std::to_string(geometry.clusters) +
                                               " clusters of " + std::to_string(geometry.vectors_per_cluster) +
                                               " vector cores with " + std::to_string(geometry.schedulers) +
@@ -136,6 +175,7 @@ class Device {
 
   Common<E> common_;
   Exchange<E> exchange_;
+  std::vector<std::unique_ptr<Handover<E>>> handovers_;  // by cluster
   const std::string name_;
 };
 

@@ -60,9 +60,9 @@ struct Gang {
 };
 
 // A scheduler's part in it. What it asks of its scheduler S:
-//   gang_room(shape)             idle lanes, in blocks of this shape
+//   idle_room(shape)             idle lanes, in blocks of this shape
 //   place_gated(slot, i, shape)  places block i on idle lanes, behind gates
-//   ring_gates()                 rings all of them
+//   ring_gates_of(slot)          rings them
 //   poke_scheduler(i)            wakes scheduler i, if it is parked
 template <base::Environment E, class S>
 class GangMember {
@@ -129,14 +129,14 @@ class GangMember {
       case GangPhase::none:
         break;
       case GangPhase::drain:
-        answer(word, scheduler_.gang_room(shape_of(gang_.candidate.load()->cores)));
+        answer(word, scheduler_.idle_room(shape_of(gang_.candidate.load()->cores)));
         break;
       case GangPhase::place:
         if (is_new) place_share();
         answer(word, 1);
         break;
       case GangPhase::ring:
-        if (is_new) scheduler_.ring_gates();
+        if (is_new) scheduler_.ring_gates_of(*gang_.candidate.load());
         answer(word, 1);
         break;
     }
@@ -187,11 +187,11 @@ class GangMember {
       return false;
     }
     failures_ = 0;
-    if (scheduler_.gang_room(shape_of(mine_->cores)) < blocks()) return true;
+    if (scheduler_.idle_room(shape_of(mine_->cores)) < blocks()) return true;
     E::mark("chip_gang_alone");
     for (std::uint32_t i = 0; i < blocks(); ++i) scheduler_.place_gated(*mine_, i, shape_of(mine_->cores));
     take_all();
-    scheduler_.ring_gates();
+    scheduler_.ring_gates_of(*mine_);
     release_role();
     return true;
   }

@@ -47,6 +47,28 @@ struct Timing {
   base::Latency device_start;                // of a device's process, handshake with all cores included
   std::uint64_t sync_start_bound = 200'000;  // how long nothing else is handed out for a sync start, at first
   std::uint64_t withheld_finish_bound = 1'000'000;  // how long a pending task may stay untouched behind a finished one
+
+  // Between the first and the last half of a mixed block to start, from when the last of its cores is free.
+  std::uint64_t halves_bound() const {
+    return dispatch_visible.most + dispatch_half_skew + task_switch.most + Geometry::most_lanes * dispatch_burst;
+  }
+};
+
+// What may be placed behind gates while its producers run.
+struct EarlyDispatch {
+  bool on = true;
+  std::uint32_t share = 50;  // of a scheduler's cores of one kind that may stand behind gates, percent
+};
+
+// How the halves of a mixed block talk. Costs are those of the calling core.
+struct Handovers {
+  std::uint32_t flags = 16;      // ids of a cluster
+  std::uint32_t flag_most = 15;  // that a flag counts to
+  std::uint32_t tiles = 4;       // that the queue between two halves holds
+  base::Latency flag_set;
+  base::Latency flag_wait;
+  base::Latency tile_issue;          // each push and pop, besides its bytes
+  std::uint64_t tile_bandwidth = 0;  // bytes per nanosecond; 0: no limit
 };
 
 struct Rates {
@@ -67,6 +89,8 @@ struct Config {
   std::string name;
   Geometry geometry;
   Timing timing;
+  EarlyDispatch early;
+  Handovers handovers;
   Rates rates;
   Memory memory;
   std::uint64_t counter_hz = 0;  // system counter

@@ -13,7 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "chip/apart.hpp"
+#include "chip/candidates.hpp"
 #include "chip/core.hpp"
+#include "chip/early.hpp"
 #include "chip/faulty.hpp"
 #include "chip/gang.hpp"
 #include "chip/protocol.hpp"
@@ -40,6 +43,7 @@ struct Exchange {
   ReadyQueue<E> incoming;            // not begun
   ReadyQueue<E> ready[shape_count];  // begun
   Gang<E> gang;                      // begun, with sync_start
+  Candidates<E> candidates;          // not ready, and may be placed behind gates
   std::vector<std::unique_ptr<Scheduler<E>>> schedulers;
 };
 
@@ -53,7 +57,8 @@ class Scheduler {
         exchange_(exchange),
         index_(index),
         lanes_(common.config.geometry, clusters()),
-        gang_(exchange.gang, *this, index) {
+        gang_(exchange.gang, *this, index),
+        early_(exchange.candidates, common.client, *this, index) {
     const Geometry& geometry = common.config.geometry;
     for (std::uint32_t i = 0; i < clusters(); ++i)
       for (std::uint32_t lane = 0; lane < geometry.lanes(); ++lane) {
@@ -62,7 +67,7 @@ class Scheduler {
         seats_.emplace_back(*cores_.back());
       }
     busy_.reserve(seats_.size());
-    gated_.reserve(seats_.size());
+    early_.set_bounds(common.config.early, clusters(), clusters() * geometry.vectors_per_cluster);
     idle_rooms_.store(rooms() & idle_rooms_mask, std::memory_order_relaxed);  // relaxed: no agent runs yet
   }
   Scheduler(const Scheduler&) = delete;
@@ -81,8 +86,8 @@ class Scheduler {
   // ---- from any agent ----
 
   // What a parked scheduler could serve: for each shape, whether it has idle cores, and whether it has pending slots.
-  static constexpr std::uint32_t idle_room(std::uint32_t shape) { return 1U << shape; }
-  static constexpr std::uint32_t open_room(std::uint32_t shape) { return 1U << (shape + 8U); }
+  static constexpr std::uint32_t idle_bit(std::uint32_t shape) { return 1U << shape; }
+  static constexpr std::uint32_t open_bit(std::uint32_t shape) { return 1U << (shape + 8U); }
   static constexpr std::uint32_t parked_bit = 1U << 31U;
   static constexpr std::uint32_t idle_rooms_mask = 0xffU;
 
@@ -97,18 +102,33 @@ class Scheduler {
   }
   void wake() { parker_.unpark(); }
 
-  // ---- for its GangMember ----
-  std::uint32_t gang_room(std::uint32_t shape) const { return lanes_.room(shape, Where::idle); }
+  // A task is ready that this scheduler has staged.
+  void release(Slot& slot) {
+    early_.release(slot);
+    if (E::self() == this) return;
+    // seq_cst: after the task was queued; partner is the fence in sleep().
+    E::fence(E::order("chip_release_fence", std::memory_order_seq_cst));
+    (void)poke(parked_bit);
+  }
+
+  // ---- for its GangMember and EarlyMember ----
+  std::uint32_t idle_room(std::uint32_t shape) const { return lanes_.room(shape, Where::idle); }
   void place_gated(Slot& slot, std::uint32_t block, std::uint32_t shape) {
     if (lanes_.room(shape, Where::idle) != 0) place(slot, block, shape, Where::idle, true);
   }
-  void ring_gates() {
-    for (const std::uint32_t i : gated_) {
-      seats_[i].gated = false;
+  void ring_gates_of(const Slot& slot) {
+    for (const std::uint32_t i : busy_) {
+      Seat<E>& seat = seats_[i];
+      if (!seat.gated || seat.running.slot != &slot) continue;
+      seat.gated = false;
+      ++rings_;
       E::charge(issued_++ == 0 ? common_.config.timing.dispatch_issue : common_.config.timing.dispatch_burst);
-      seats_[i].core->ring(seats_[i].token);
+      seat.core->ring(seat.token);
     }
-    gated_.clear();
+  }
+  void queue_ready(Slot& slot) {
+    queue_of(slot).push(slot);
+    poke_one(exchange_, shape_of(slot.cores), this);
   }
   void poke_scheduler(std::uint32_t scheduler) { (void)exchange_.schedulers[scheduler]->poke(parked_bit); }
 
@@ -120,6 +140,8 @@ class Scheduler {
   std::vector<Seat<E>>& seats() { return seats_; }
   std::uint64_t turns() const { return turns_; }
   std::uint64_t dispatches() const { return dispatches_; }
+  std::uint64_t gated() const { return gated_; }  // of these, behind gates
+  std::uint64_t rings() const { return rings_; }
 
  private:
   static constexpr std::uint32_t most_yields = 3;  // turns that a task waits for another scheduler's idle core
@@ -138,19 +160,38 @@ class Scheduler {
   void turn() {
     const Timing& timing = common_.config.timing;
     ++turns_;
+    issued_ = 0;
     std::uint64_t cost = common_.client.scheduler_delay(index_) + E::latency("latency.turn", timing.scheduler_turn);
-    if (!busy_.empty()) cost += busy_.size() * E::latency("latency.status_load", timing.status_load);
+    const std::uint64_t loads =
+        busy_.empty() ? 0 : busy_.size() * E::latency("latency.status_load", timing.status_load);
+    if (early_.has_gated()) {
+      // What waits behind gates needs no more than what the loads tell. They are all that a turn costs that hands out
+      // nothing else: the rest is the way from there to a dispatch.
+      E::charge(loads);
+      E::catch_up();
+      reap();
+      early_.open_gates();
+      if (!holds_ && !early_.may_stage() && nothing_ready() && !gang_.something()) return;
+    } else {
+      cost += loads;
+    }
     E::charge(cost);
     E::catch_up();
-    reap();
+    if (!early_.has_gated()) reap();
+    early_.open_gates();
     while (Slot* slot = exchange_.incoming.pop())
       if (common_.client.begin(*slot)) queue_of(*slot).push(*slot);
-    issued_ = 0;
     lanes_.release();
     holds_ = gang_.turn(timing.sync_start_bound);
     if (!holds_) {
+      if (faulty<E>("chip_gates_fill_cores")) early_.stage([] { return true; });
       dispatch();
       gang_.handed_out();
+      early_.stage([this] { return nothing_ready(); });
+      if (early_.leaves_some())
+        for (std::uint32_t shape = 0; shape < shape_count; ++shape) poke_one(exchange_, shape, this);
+    } else {
+      early_.pass();
     }
     // relaxed: a hint.
     idle_rooms_.store(rooms() & idle_rooms_mask, std::memory_order_relaxed);
@@ -181,19 +222,25 @@ class Scheduler {
     switch (conclude(seat.running.token, seat.pending.token, false, status)) {
       case Conclusion::both_done:
         E::mark("chip_both_done");
+        count_start(seat);
+        early_.part_started(*seat.pending.slot, false);
         finish(std::exchange(seat.running, {}), std::exchange(seat.pending, {}), seat);
         break;
       case Conclusion::pending_runs:
         E::mark("chip_pending_runs");
+        count_start(seat);
+        early_.part_started(*seat.pending.slot, true);
         advance(seat, true);
         break;
       case Conclusion::await_pending:
         E::mark("chip_await_pending");
+        count_start(seat);
         seat.waits_for_pending = true;
         seat.waits_since = E::now();
         break;
       case Conclusion::running_done:
         E::mark("chip_running_done");
+        count_start(seat);
         finish(std::exchange(seat.running, {}), {}, seat);
         break;
       case Conclusion::promote:
@@ -202,6 +249,7 @@ class Scheduler {
       case Conclusion::may_fill:
         E::mark("chip_may_fill");
         seat.acknowledged = true;
+        early_.part_started(*seat.running.slot, true);
         lanes_.set_open(cluster_of(seat), lane_of(seat));
         break;
       case Conclusion::anomaly:
@@ -209,6 +257,11 @@ class Scheduler {
         ++seat.anomalies;
         break;
     }
+  }
+
+  // The running task is seen to have ended, and may not have been seen to run.
+  void count_start(Seat<E>& seat) {
+    if (!std::exchange(seat.acknowledged, true)) early_.part_started(*seat.running.slot, false);
   }
 
   // The running task is done, and the pending one takes its place.
@@ -257,10 +310,24 @@ class Scheduler {
       serve_open(shape);
       if (!exchange_.ready[shape].empty() && !lanes_.holds()) lanes_.reserve();
     }
+    apart_.place([this](Slot& slot, std::uint32_t block, std::uint32_t part, std::uint32_t cluster) {
+      const std::uint32_t first = cluster * common_.config.geometry.lanes();
+      const std::uint32_t lane = lanes_.vector_lane(cluster, Where::open);
+      if (lane >= common_.config.geometry.lanes() || (seats_[first].running && !seats_[first].acknowledged))
+        return false;
+      issue(seats_[first + lane], slot, block, part, false);
+      return true;
+    });
     for (std::uint32_t shape = mixed_shape_count; shape < shape_count; ++shape) serve(shape, Where::idle);
     for (std::uint32_t shape = mixed_shape_count; shape < shape_count; ++shape) serve_open(shape);
     for (std::uint32_t shape = 0; shape < shape_count; ++shape)
       if (!exchange_.ready[shape].empty()) poke_one(exchange_, shape, this);
+  }
+
+  bool nothing_ready() const {
+    return exchange_.incoming.empty() && exchange_.gang.waiting.empty() &&
+           std::all_of(std::begin(exchange_.ready), std::end(exchange_.ready),
+                       [](const auto& queue) { return queue.empty(); });
   }
 
   // A task is left for a while to another scheduler that has idle cores for it.
@@ -271,7 +338,7 @@ class Scheduler {
     }
     const bool elsewhere = std::any_of(
         exchange_.schedulers.begin(), exchange_.schedulers.end(),
-        [&](const auto& other) { return other.get() != this && (other->idle_rooms() & idle_room(shape)) != 0; });
+        [&](const auto& other) { return other.get() != this && (other->idle_rooms() & idle_bit(shape)) != 0; });
     if (elsewhere && yields_[shape] < most_yields) {
       ++yields_[shape];
       return;
@@ -307,6 +374,7 @@ class Scheduler {
     const std::uint32_t cluster = lanes_.candidate(shape, where, which);
     const Cores cores = shapes[shape];
     for (std::uint32_t part = 0; part < static_cast<std::uint32_t>(cores.count()); ++part) {
+      if (apart_.keeps(slot, block, part, cluster)) continue;
       const std::uint32_t lane = part < cores.cubes ? 0 : lanes_.vector_lane(cluster, where);
       issue(seats_[cluster * common_.config.geometry.lanes() + lane], slot, block, part, gated);
     }
@@ -329,11 +397,12 @@ class Scheduler {
       busy_.push_back(static_cast<std::uint32_t>(&seat - seats_.data()));
       lanes_.set_taken(cluster_of(seat), lane_of(seat));
     }
-    if (gated) gated_.push_back(static_cast<std::uint32_t>(&seat - seats_.data()));
     seat.gated = gated;
+    gated_ += gated ? 1 : 0;
     ++dispatches_;
     const Timing& timing = common_.config.timing;
     E::charge(issued_++ == 0 ? timing.dispatch_issue : timing.dispatch_burst);
+    common_.client.handed_over(slot, block, part, seat.core->index(), seat.token);
     seat.core->dispatch(seat.token, slot, block, part, gated);
   }
 
@@ -342,16 +411,16 @@ class Scheduler {
   std::uint32_t rooms() const {
     std::uint32_t rooms = 0;
     for (std::uint32_t shape = 0; shape < shape_count; ++shape) {
-      if (lanes_.room(shape, Where::idle) != 0) rooms |= idle_room(shape);
-      if (lanes_.room(shape, Where::open) != 0) rooms |= open_room(shape);
+      if (lanes_.room(shape, Where::idle) != 0) rooms |= idle_bit(shape);
+      if (lanes_.room(shape, Where::open) != 0) rooms |= open_bit(shape);
     }
     return rooms;
   }
 
   bool something_for(std::uint32_t rooms) const {
-    if (!exchange_.incoming.empty() || gang_.something()) return true;
+    if (!exchange_.incoming.empty() || gang_.something() || early_.something()) return true;
     for (std::uint32_t shape = 0; shape < shape_count; ++shape)
-      if ((rooms & (idle_room(shape) | open_room(shape))) != 0 && !exchange_.ready[shape].empty()) return true;
+      if ((rooms & (idle_bit(shape) | open_bit(shape))) != 0 && !exchange_.ready[shape].empty()) return true;
     return false;
   }
 
@@ -389,13 +458,16 @@ class Scheduler {
   std::vector<std::unique_ptr<Core<E>>> cores_;
   std::vector<Seat<E>> seats_;  // cluster by cluster, lane by lane
   std::vector<std::uint32_t> busy_;
-  std::vector<std::uint32_t> gated_;  // placed behind gates and not rung
   GangMember<E, Scheduler> gang_;
+  EarlyMember<E, Scheduler> early_;
+  HalvesApart<E> apart_;
   bool holds_ = false;  // nothing but what starts together is handed out
   std::uint32_t yields_[shape_count] = {};
   std::uint32_t issued_ = 0;  // in this turn
   std::uint64_t turns_ = 0;
   std::uint64_t dispatches_ = 0;
+  std::uint64_t gated_ = 0;
+  std::uint64_t rings_ = 0;
 
   alignas(64) typename E::template Atomic<std::uint32_t> parked_{0};  // rooms and parked_bit while parked
   typename E::template Atomic<std::uint32_t> idle_rooms_{0};
@@ -406,7 +478,7 @@ void poke_one(Exchange<E>& exchange, std::uint32_t shape, const Scheduler<E>* fr
   // seq_cst: after the task was queued; partner is the fence in Scheduler::sleep().
   E::fence(E::order("chip_poke_fence", std::memory_order_seq_cst));
   using S = Scheduler<E>;
-  for (const std::uint32_t wanted : {S::idle_room(shape), S::open_room(shape), anyone ? S::parked_bit : 0U})
+  for (const std::uint32_t wanted : {S::idle_bit(shape), S::open_bit(shape), anyone ? S::parked_bit : 0U})
     for (auto& scheduler : exchange.schedulers)
       if (scheduler.get() != from && scheduler->poke(wanted)) return;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "chip/handover.hpp"
 #include "chip/seats.hpp"
 
 namespace heddle::chip {
@@ -50,13 +51,24 @@ struct QueuedView {
   bool begun = false;
 };
 
+// A count of a cluster that is not zero: of a flag, or of the tiles in a queue.
+struct FlagView {
+  std::uint32_t cluster = 0;
+  HalfLink link;
+  std::int64_t count = 0;
+  LeftBy left_by;  // task null: nobody; its block still runs
+};
+
 template <base::Environment E>
 struct Snapshot {
   std::string device;
   std::vector<CoreView<E>> cores;
   std::vector<QueuedView<E>> queued;  // in the order in which they would be served
+  std::vector<FlagView> flags;        // cluster by cluster
   std::uint64_t turns = 0;
   std::uint64_t dispatches = 0;
+  std::uint64_t gated = 0;  // of these, behind gates
+  std::uint64_t rings = 0;  // of gates
 };
 
 }  // namespace heddle::chip

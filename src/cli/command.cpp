@@ -49,7 +49,8 @@ std::string explain_unexpected(const CLI::App& command) {
 
 /// Wrong use in one line: what is wrong, and where help is.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, const std::string& first) {
-  static const std::vector<std::string> commands{"list", "run", "hunt", "replay", "shrink", "size"};
+  static const std::vector<std::string> commands{"list",   "run",  "hunt",   "replay",
+                                                 "shrink", "size", "verify", "explain"};
   if (first.empty()) return "say what to do: 'heddle list' or 'heddle run NAME'; see 'heddle --help'";
   const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
   if (!is_command && first.front() != '-') {
@@ -63,6 +64,11 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, const std
       (first == "run" || first == "hunt" || first == "size")) {
     return fmt::format("say which program to {}: 'heddle list' shows them, and {}", first, help);
   }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first == "verify")
+    return fmt::format("say which file to verify: 'heddle run --records FILE' writes them, and {}", help);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first == "explain")
+    return fmt::format("say which file to explain: 'heddle run --snapshot FILE' and 'heddle hunt' write them, and {}",
+                       help);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && is_command)
     return fmt::format("say which file to {}: 'heddle hunt' writes them, and {}", first, help);
   std::string text = one_line(error.what());
@@ -81,18 +87,24 @@ int parse_and_do(int argc, const char* const* argv) {
   ReplayOptions replay_options;
   ShrinkOptions shrink_options;
   SizeOptions size_options;
+  VerifyOptions verify_options;
+  ExplainOptions explain_options;
   CLI::App* list_command = app.add_subcommand("list", "Show the programs, their parameters and the backends");
   CLI::App* run_command = app.add_subcommand("run", "Run a program and check what it computes");
   CLI::App* hunt_command = app.add_subcommand("hunt", "Look for a schedule under which a program fails");
   CLI::App* replay_command = app.add_subcommand("replay", "Show a failure again");
   CLI::App* shrink_command = app.add_subcommand("shrink", "Make a failure smaller");
   CLI::App* size_command = app.add_subcommand("size", "Find the least ring sizes with which a program passes");
+  CLI::App* verify_command = app.add_subcommand("verify", "Prove a run's dispatch records");
+  CLI::App* explain_command = app.add_subcommand("explain", "Tell who waits for whom, and who is to blame");
   describe_list(*list_command, list_options);
   describe_run(*run_command, run_options);
   describe_hunt(*hunt_command, hunt_options);
   describe_replay(*replay_command, replay_options);
   describe_shrink(*shrink_command, shrink_options);
   describe_size(*size_command, size_options);
+  describe_verify(*verify_command, verify_options);
+  describe_explain(*explain_command, explain_options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help and --version
@@ -104,6 +116,8 @@ int parse_and_do(int argc, const char* const* argv) {
   if (replay_command->parsed()) return replay(replay_options);
   if (shrink_command->parsed()) return shrink(shrink_options);
   if (size_command->parsed()) return size(size_options);
+  if (verify_command->parsed()) return verify(verify_options);
+  if (explain_command->parsed()) return explain(explain_options);
   return list_command->parsed() ? list(list_options) : run(run_options);
 }
 

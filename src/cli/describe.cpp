@@ -97,6 +97,15 @@ void describe_run(CLI::App& app, RunOptions& options) {
       ->group(result);
   add_text(app, "--trace-records", options.trace_records, "N",
            "Newest records that a worker keeps for the trace (default: 65536)", result);
+  app.add_option("--records", options.records,
+                 "Write every hand-over to a core, for 'heddle verify' (with --on lab:CHIP)")
+      ->type_name("FILE")
+      ->group(result);
+  app.add_option("--snapshot", options.snapshot,
+                 "When it fails, write where everything stood, for 'heddle explain' (with --on lab:CHIP)")
+      ->type_name("FILE")
+      ->group(result);
+  app.add_flag("--stats", options.stats, "Show what was used of the rings, and by which scope")->group(result);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else")->group(result);
   add_checks(app, options, result);
 

@@ -5,12 +5,14 @@
 
 #include <CLI/App.hpp>
 
+#include "cli/explain.hpp"
 #include "cli/hunt.hpp"
 #include "cli/list.hpp"
 #include "cli/replay.hpp"
 #include "cli/run.hpp"
 #include "cli/shrink.hpp"
 #include "cli/size.hpp"
+#include "cli/verify.hpp"
 
 namespace heddle::cli {
 
@@ -20,6 +22,8 @@ void describe_hunt(CLI::App& app, HuntOptions& options);
 void describe_replay(CLI::App& app, ReplayOptions& options);
 void describe_shrink(CLI::App& app, ShrinkOptions& options);
 void describe_size(CLI::App& app, SizeOptions& options);
+void describe_verify(CLI::App& app, VerifyOptions& options);
+void describe_explain(CLI::App& app, ExplainOptions& options);
 
 // ---- what several of them have ----
 

@@ -42,6 +42,24 @@ each the failure at one step below. A rank has four rings, all of these sizes. T
 they may be at most. Exit codes: 0 sizes were found, 1 the program fails by something else, or it was interrupted,
 2 wrong use.)";
 
+constexpr const char* verify_footer = R"(
+Example:
+  heddle run stencil --on lab:a2a3 --records stencil.jsonl
+  heddle verify stencil.jsonl
+
+Exit codes: 0 all of it is proved, 1 something does not hold (the standard error says in which line and why), 2 wrong use
+or no usable file.)";
+
+constexpr const char* explain_footer = R"(
+Examples:
+  heddle run circular_handshake --on lab:a2a3 --snapshot stuck.json
+  heddle explain stuck.json
+  heddle explain circular_handshake-7.heddle
+
+The verdict, the chain of waits, who could have satisfied each of them and why it did not, and what was not recorded. A
+snapshot may come from another machine, or from another runtime: docs/snapshot.md says what it has to hold. Exit codes:
+0 it was explained, 1 the run of a failure file did not fail again, 2 wrong use or no usable file.)";
+
 void add_file(CLI::App& app, std::string& file) {
   app.add_option("file", file, "A failure file, as heddle hunt writes it")->required()->type_name("FILE");
 }
@@ -115,6 +133,30 @@ void describe_replay(CLI::App& app, ReplayOptions& options) {
   add_text(app, "--patience", options.patience, "TIME",
            "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
   app.add_option("--trace", options.trace, "Write a trace of the run for https://ui.perfetto.dev")->type_name("FILE");
+  app.add_option("--records", options.records, "Write every hand-over to a core, for 'heddle verify'")
+      ->type_name("FILE");
+  app.add_option("--snapshot", options.snapshot, "Write where everything stood, for 'heddle explain'")
+      ->type_name("FILE");
+  app.add_flag("--json", options.json, "Print one JSON object and nothing else");
+}
+
+void describe_explain(CLI::App& app, ExplainOptions& options) {
+  app.footer(explain_footer);
+  app.add_option("file", options.file, "A snapshot, or a failure file as heddle hunt writes it")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--snapshot", options.snapshot, "Of a failure file: write the snapshot of its run")->type_name("FILE");
+  add_program_path(app, options.program_path, nullptr);
+  add_text(app, "--patience", options.patience, "TIME",
+           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  app.add_flag("--json", options.json, "Print one JSON object and nothing else");
+}
+
+void describe_verify(CLI::App& app, VerifyOptions& options) {
+  app.footer(verify_footer);
+  app.add_option("file", options.file, "Dispatch records, as heddle run --records writes them")
+      ->required()
+      ->type_name("FILE");
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");
 }
 

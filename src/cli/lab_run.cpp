@@ -10,17 +10,19 @@
 
 #include "cli/failure.hpp"
 #include "cli/lab_guard.hpp"
+#include "cli/snapshot_file.hpp"
+#include "lab/chips/chips.hpp"
+#include "lab/snapshot_log.hpp"
 
 namespace heddle::cli {
 
 namespace {
 
-// As save(); says in the result how much was recorded.
-void save_log(TraceFile& trace, const lab::TraceLog& log, RunResult& result, bool is_last) {
-  result.total.records = log.written();
-  result.total.records_dropped = log.dropped();
+// As save(); a run that passed and whose file cannot be written has failed.
+void save_of_lab(TraceFile& file, const TraceFile::Writer& writer, RunResult& result, bool is_last,
+                 std::string RunResult::* path) {
   const bool had_passed = result.passed();
-  save(trace, [&](const std::string& path) { log.write(path); }, result, is_last);
+  save(file, writer, result, is_last, path);
   if (!had_passed || result.passed() || !result.lab) return;
   result.lab->verdict = lab::name_of(lab::Verdict::failed);
   result.lab->sentence = one_line(*result.error);
@@ -74,8 +76,25 @@ RunResult result_of(const RunPlan& plan, const lab::RunResult& result, LabOutcom
   return shown;
 }
 
+lab::DispatchHeader records_header(const RunPlan& plan, const lab::RunSpec& spec, const lab::RunResult& result,
+                                   const std::string& strategy, std::uint64_t seed) {
+  const chip::Geometry geometry = lab::chip_config(spec.chip, spec.chip_set).geometry;
+  lab::DispatchHeader header;
+  header.program = plan.name;
+  header.variant = plan.variant;
+  header.backend = plan.backend;
+  header.ranks = spec.ranks;
+  header.rounds = spec.rounds;
+  header.cores = geometry.cores();
+  header.lanes = geometry.lanes();
+  header.strategy = strategy;
+  header.seed = seed;
+  header.trace_hash = result.trace_hash;
+  return header;
+}
+
 RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts, TraceFile* trace,
-                     bool is_last) {
+                     TraceFile* records, TraceFile* snapshot, bool is_last) {
   const lab::RunSpec spec = make_spec(plan, options.lab, "none");
   const std::uint64_t seed = seed_of(options.lab, 1);
   const std::vector<std::string> strategies = strategies_of(options.lab, {"random"});
@@ -83,21 +102,43 @@ RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts&
     throw UsageError(fmt::format("--strategy: a run has one strategy; give {} alone", strategies.front()));
   const std::unique_ptr<lab::Strategy> strategy = strategy_maker().named(strategies.front());
   lab::TraceLog log(plan.session.recorder_entries);
+  lab::DispatchLog dispatches;
+  lab::SnapshotLog state;
+  lab::RunResult result;
+  std::optional<RoomUse> rooms;
   RunResult shown;
   const auto start = std::chrono::steady_clock::now();
   try {
     const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::ends, patience_of(options.patience),
                          options.json);
-    const lab::RunResult result =
-        lab::run_once(plan.program, spec, *strategy, seed, false, trace != nullptr ? &log : nullptr);
+    lab::RunWatch watch{trace != nullptr ? &log : nullptr, records != nullptr ? &dispatches : nullptr, nullptr};
+    if (snapshot != nullptr) watch.snapshot = &state;
+    if (options.stats) watch.rooms = &rooms.emplace();
+    result = lab::run_once(plan.program, spec, *strategy, seed, false, watch);
     shown = result_of(plan, result, outcome_of(result, strategies.front(), seed));
+    shown.ring = plan.session.ring;
+    shown.rooms = std::move(rooms);
     shown.wall = std::chrono::steady_clock::now() - start;
   } catch (const Error& error) {
     throw UsageError(one_line(error));
   } catch (const std::bad_alloc&) {
     throw UsageError("there is not enough memory; give fewer ranks or smaller sizes");
   }
-  if (trace != nullptr) save_log(*trace, log, shown, is_last);
+  if (trace != nullptr) {
+    shown.total.records = log.written();
+    shown.total.records_dropped = log.dropped();
+    save_of_lab(*trace, [&](const std::string& path) { log.write(path); }, shown, is_last, &RunResult::trace);
+  }
+  if (records != nullptr) {
+    const lab::DispatchHeader header = records_header(plan, spec, result, strategies.front(), seed);
+    const auto write = [&](const std::string& path) { lab::write_dispatch(path, header, dispatches, result.passed()); };
+    save_of_lab(*records, write, shown, is_last, &RunResult::records);
+  }
+  if (snapshot != nullptr && state.taken) {
+    add_run(*state.taken, plan, strategies.front(), seed, command_of(plan, options, strategies.front(), seed));
+    const auto write = [&](const std::string& path) { write_snapshot(path, *state.taken); };
+    save_of_lab(*snapshot, write, shown, is_last, &RunResult::snapshot);
+  }
   return shown;
 }
 

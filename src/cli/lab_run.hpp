@@ -8,14 +8,19 @@
 #include "cli/run.hpp"
 #include "cli/run_plan.hpp"
 #include "cli/trace_file.hpp"
+#include "lab/dispatch_file.hpp"
 #include "lab/run.hpp"
 #include "lab/trace_log.hpp"
 
 namespace heddle::cli {
 
-/// Runs one plan. `trace` may be null. Throws UsageError for what the laboratory refuses.
+/// Runs one plan. The files may be null. Throws UsageError for what the laboratory refuses.
 RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts, TraceFile* trace,
-                     bool is_last);
+                     TraceFile* records, TraceFile* snapshot, bool is_last);
+
+/// What stands in the first line of a run's dispatch records.
+lab::DispatchHeader records_header(const RunPlan& plan, const lab::RunSpec& spec, const lab::RunResult& result,
+                                   const std::string& strategy, std::uint64_t seed);
 
 /// What the laboratory told, as the command shows it.
 LabOutcome outcome_of(const lab::RunResult& result, const std::string& strategy, std::uint64_t seed);

@@ -18,7 +18,9 @@
 #include "cli/names.hpp"
 #include "cli/output.hpp"
 #include "cli/result.hpp"
+#include "cli/snapshot_file.hpp"
 #include "lab/schedule.hpp"
+#include "lab/snapshot_log.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -65,18 +67,18 @@ void report(const ReplayOptions& options, const RunResult& shown, const lab::Run
     if (shown.lab) fmt::print("{}", explanation(*shown.lab));
     if (found.empty()) fmt::print("the same failure, by the same trace\n");
     if (!shown.trace.empty()) fmt::print("{}\n", trace_note(shown, ""));
+    if (!shown.records.empty()) fmt::print("{}\n", records_note(shown));
+    if (!shown.snapshot.empty()) fmt::print("{}\n", snapshot_note(shown.snapshot));
   }
   std::fflush(stdout);
   for (const std::string& difference : found) fmt::print(stderr, "heddle: {}\n", difference);
 }
 
-/// False when it could not be written, which is told.
-bool write_log(TraceFile& trace, const lab::TraceLog& log, RunResult& shown) {
-  shown.total.records = log.written();
-  shown.total.records_dropped = log.dropped();
+/// False when it could not be written, which is told. `path` then stays empty.
+bool write_file(TraceFile& file, const TraceFile::Writer& writer, std::string& path) {
   try {
-    trace.write([&](const std::string& path) { log.write(path); });
-    shown.trace = trace.path();
+    file.write(writer);
+    path = file.path();
     return true;
   } catch (const Error& error) {
     fmt::print(stderr, "heddle: {}\n", one_line(error));
@@ -123,14 +125,24 @@ int replay(const ReplayOptions& options) {
   const RunPlan plan = plan_of(failure, found);
 
   Interrupts interrupts;
-  std::optional<TraceFile> trace;
+  std::optional<TraceFile> trace, records, snapshot;
   if (options.trace) trace.emplace(*options.trace, interrupts);
+  if (options.records) records.emplace(*options.records, interrupts, "--records");
+  if (options.snapshot) snapshot.emplace(*options.snapshot, interrupts, "--snapshot");
   if (trace && failure.spec.chip == "host")
     throw UsageError("--trace: lab:host, which the file is of, has no virtual time to draw");
+  if (records && failure.spec.chip == "host")
+    throw UsageError("--records: lab:host, which the file is of, hands out no tokens");
+  if (snapshot && failure.spec.chip == "host")
+    throw UsageError("--snapshot: lab:host, which the file is of, has no chips to look at");
   lab::TraceLog log(trace_records_default);
+  lab::DispatchLog dispatches;
+  lab::SnapshotLog state;
   lab::ScheduledRun run;
   const lab::Runner runner = [&](const lab::RunSpec& spec, lab::Strategy& strategy, std::uint64_t seed, bool record) {
-    return lab::run_once(plan.program, spec, strategy, seed, record, trace ? &log : nullptr);
+    return lab::run_once(
+        plan.program, spec, strategy, seed, record,
+        {trace ? &log : nullptr, records ? &dispatches : nullptr, nullptr, snapshot ? &state : nullptr});
   };
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -145,7 +157,20 @@ int replay(const ReplayOptions& options) {
   const lab::RunResult& result = run.result;
   RunResult shown = result_of(plan, result, outcome_of(result, failure.schedule.strategy, failure.schedule.seed));
   shown.wall = std::chrono::steady_clock::now() - start;
-  const bool is_written = !trace || write_log(*trace, log, shown);
+  shown.total.records = log.written();
+  shown.total.records_dropped = log.dropped();
+  bool is_written = !trace || write_file(*trace, [&](const std::string& path) { log.write(path); }, shown.trace);
+  if (records) {
+    const lab::DispatchHeader header =
+        records_header(plan, failure.spec, result, failure.schedule.strategy, failure.schedule.seed);
+    const auto write = [&](const std::string& path) { lab::write_dispatch(path, header, dispatches, result.passed()); };
+    is_written = write_file(*records, write, shown.records) && is_written;
+  }
+  if (snapshot && state.taken) {
+    add_run(*state.taken, plan, failure.schedule.strategy, failure.schedule.seed, "heddle replay " + options.file);
+    const auto write = [&](const std::string& path) { write_snapshot(path, *state.taken); };
+    is_written = write_file(*snapshot, write, shown.snapshot) && is_written;
+  }
 
   const std::vector<std::string> different = differences(failure, result);
   const bool is_same = is_same_failure(failure, result);

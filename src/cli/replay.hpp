@@ -21,7 +21,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> program_path;
   std::string patience;
-  std::optional<std::string> trace;
+  std::optional<std::string> trace, records, snapshot;
   bool json = false;
 };
 

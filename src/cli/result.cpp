@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.hpp"
+#include "cli/room_table.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -31,6 +32,8 @@ std::string_view kind_of(WaitRecord::What what) {
       return "ring";
     case WaitRecord::What::tensor:
       return "tensor";
+    case WaitRecord::What::flag:
+      return "flag";
   }
   return "unknown";
 }
@@ -175,7 +178,10 @@ nlohmann::ordered_json to_json(const RunResult& result) {
                {"notifies", result.total.notifies},
                {"waits_parked", result.total.waits_parked},
                {"edges", result.total.edges},
-               {"trace", optional_text(result.trace)}});
+               {"trace", optional_text(result.trace)},
+               {"records", optional_text(result.records)},
+               {"snapshot", optional_text(result.snapshot)},
+               {"stats", result.rooms ? rooms_json(*result.rooms, result.ring) : Json(nullptr)}});
   if (result.lab) add_lab(json, *result.lab);
   return json;
 }
@@ -213,6 +219,9 @@ nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results) {
   whole.total = {};
   whole.wall = {};
   whole.trace.clear();
+  whole.records.clear();
+  whole.snapshot.clear();
+  whole.rooms.reset();
   Json runs = Json::array();
   for (const RunResult& result : results) {
     add(whole.total, result.total);
@@ -220,6 +229,8 @@ nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results) {
     whole.rounds_done += result.rounds_done;
     whole.wall += result.wall;
     if (whole.trace.empty()) whole.trace = result.trace;
+    if (whole.records.empty()) whole.records = result.records;
+    if (whole.snapshot.empty()) whole.snapshot = result.snapshot;
     runs.push_back(to_json(result));
   }
   Json json = to_json(whole);

@@ -40,8 +40,10 @@ struct RunResult {
   bool checked = true;
   bool interrupted = false;
   std::optional<Error> error;
-  std::string trace;  ///< the file that was written
+  std::string trace, records, snapshot;  ///< the files that were written
   std::optional<LabOutcome> lab;
+  RingConfig ring;               ///< of each ring
+  std::optional<RoomUse> rooms;  ///< what was used of them, the most of any rank; when it was asked for
 
   bool passed() const { return !error.has_value(); }
 };

@@ -17,8 +17,11 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/result.hpp"
+#include "cli/room_table.hpp"
 #include "cli/run_plan.hpp"
+#include "cli/snapshot_file.hpp"
 #include "cli/trace_file.hpp"
+#include "graph/room.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -48,11 +51,27 @@ Error interruption(const RunResult& result) {
   return Error(Code::user_error, message).with_hint("");
 }
 
+/// Nothing when a kernel that never returned may still use them.
+std::optional<RoomUse> rooms_of(const Session& session) {
+  RoomUse rooms;
+  try {
+    for (int r = 0; r < session.ranks(); ++r) graph::add(rooms, session.room_use(r));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return rooms;
+}
+
 /// Prepares and runs one plan. Throws UsageError for what the device or the session refuses.
-RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace, bool is_last) {
-  RunResult result{
-      plan.name, plan.variant, plan.backend, plan.device.ranks, 0, plan.rounds, 0, {}, {}, plan.check, false, {}, {},
-      {}};
+RunResult run_plan(const RunPlan& plan, bool stats, Interrupts& interrupts, TraceFile* trace, bool is_last) {
+  RunResult result;
+  result.program = plan.name;
+  result.variant = plan.variant;
+  result.backend = plan.backend;
+  result.ranks = plan.device.ranks;
+  result.rounds = plan.rounds;
+  result.checked = plan.check;
+  result.ring = plan.session.ring;
   bool is_prepared = false;
   try {
     Device device = Device::open(plan.backend, plan.device);
@@ -74,6 +93,7 @@ RunResult run_plan(const RunPlan& plan, Interrupts& interrupts, TraceFile* trace
       if (result.interrupted) result.error = interruption(result);
     }
     result.wall = std::chrono::steady_clock::now() - start;
+    if (stats) result.rooms = rooms_of(session);
     if (trace != nullptr) save(*trace, [&](const std::string& path) { session.write_trace(path); }, result, is_last);
   } catch (const Error& error) {
     if (!is_prepared && error.code() == Code::invalid_argument) throw UsageError(one_line(error));
@@ -110,7 +130,12 @@ void report(const RunOptions& options, const std::vector<RunResult>& results) {
   } else {
     fmt::print("{}", result_table(results, wants_colour(STDOUT_FILENO)));
     for (const RunResult& result : results) {
+      if (result.rooms) fmt::print("\n{}", rooms_table(result));
+    }
+    for (const RunResult& result : results) {
       if (!result.trace.empty()) fmt::print("{}\n", trace_note(result, ", --trace-records keeps more"));
+      if (!result.records.empty()) fmt::print("{}\n", records_note(result));
+      if (!result.snapshot.empty()) fmt::print("{}\n", snapshot_note(result.snapshot));
     }
     std::fflush(stdout);
   }
@@ -128,15 +153,18 @@ int run(const RunOptions& options) {
   const bool is_lab = chip_of(options.backend).has_value();
 
   Interrupts interrupts;
-  std::optional<TraceFile> trace;
+  std::optional<TraceFile> trace, records, snapshot;
   if (options.trace) trace.emplace(*options.trace, interrupts);
+  if (options.records) records.emplace(*options.records, interrupts, "--records");
+  if (options.snapshot) snapshot.emplace(*options.snapshot, interrupts, "--snapshot");
 
   std::vector<RunResult> results;
   for (const RunPlan& plan : plans) {
     const bool is_last = &plan == &plans.back();
     TraceFile* const to = trace ? &*trace : nullptr;
-    results.push_back(is_lab ? run_in_lab(plan, options, interrupts, to, is_last)
-                             : run_plan(plan, interrupts, to, is_last));
+    results.push_back(is_lab ? run_in_lab(plan, options, interrupts, to, records ? &*records : nullptr,
+                                          snapshot ? &*snapshot : nullptr, is_last)
+                             : run_plan(plan, options.stats, interrupts, to, is_last));
     if (interrupts.requested()) break;
   }
   report(options, results);

@@ -21,8 +21,10 @@ struct RunOptions {
   std::vector<std::string> settings;   ///< "name=value"
   bool matrix = false;
   std::string variant;
-  std::optional<std::string> trace;
+  std::optional<std::string> trace, snapshot;
   std::string trace_records;
+  std::optional<std::string> records;
+  bool stats = false;
   bool json = false;
   bool check = true;
   bool reset_windows = false;

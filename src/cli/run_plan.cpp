@@ -107,6 +107,12 @@ void check_options_of_the_backend(const RunOptions& options) {
     throw UsageError(
         fmt::format("{}: only a run in the laboratory has it; give --on lab:a2a3, or leave it out", option));
   }
+  if (options.records && (!is_lab || options.backend == "lab:host"))
+    throw UsageError(
+        fmt::format("--records: {} hands out no tokens; give a simulated chip, as --on lab:a2a3", options.backend));
+  if (options.snapshot && (!is_lab || options.backend == "lab:host"))
+    throw UsageError(fmt::format("--snapshot: {} has no chips to look at; give a simulated chip, as --on lab:a2a3",
+                                 options.backend));
   if (!is_lab) return;
   if (!options.threads.empty())
     throw UsageError(fmt::format("--threads: only a run on the host has it; leave it or --on {} out", options.backend));

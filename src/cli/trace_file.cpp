@@ -19,8 +19,8 @@ namespace heddle::cli {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const char* why) {
-  throw UsageError(fmt::format("--trace: cannot write {}: {}; name a file in a folder that exists and is writable",
+[[noreturn]] void refuse(const std::string& option, const std::string& path, const char* why) {
+  throw UsageError(fmt::format("{}: cannot write {}: {}; name a file in a folder that exists and is writable", option,
                                base::quoted(path), why));
 }
 
@@ -39,20 +39,22 @@ void take_name(const std::string& from, const std::string& path) {
 
 }  // namespace
 
-TraceFile::TraceFile(std::string path, Interrupts& interrupts) : path_(std::move(path)), interrupts_(interrupts) {
-  if (path_.empty()) throw UsageError("--trace: the file's name is empty; name a file, as in --trace out.json");
+TraceFile::TraceFile(std::string path, Interrupts& interrupts, std::string option)
+    : path_(std::move(path)), option_(std::move(option)), interrupts_(interrupts) {
+  if (path_.empty())
+    throw UsageError(fmt::format("{0}: the file's name is empty; name a file, as in {0} out.json", option_));
   std::error_code error;
   const fs::file_status status = fs::status(path_, error);
-  if (fs::is_directory(status)) refuse(path_, "it is a folder");
+  if (fs::is_directory(status)) refuse(option_, path_, "it is a folder");
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     // A device or a pipe, which opening would disturb.
-    if (::access(path_.c_str(), W_OK) != 0) refuse(path_, std::strerror(errno));
+    if (::access(path_.c_str(), W_OK) != 0) refuse(option_, path_, std::strerror(errno));
     return;
   }
-  if (fs::exists(status) && ::access(path_.c_str(), W_OK) != 0) refuse(path_, std::strerror(errno));
+  if (fs::exists(status) && ::access(path_.c_str(), W_OK) != 0) refuse(option_, path_, std::strerror(errno));
   unfinished_ = fmt::format("{}.{}.part", target_of(path_).string(), ::getpid());
   const int probe = ::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (probe < 0) refuse(path_, std::strerror(errno));
+  if (probe < 0) refuse(option_, path_, std::strerror(errno));
   ::close(probe);
   ::unlink(unfinished_.c_str());
 }
@@ -70,7 +72,7 @@ void TraceFile::write(const Writer& writer) {
     std::string message = error.message();
     if (const std::size_t at = message.find(written); at != std::string::npos)
       message.replace(at, written.size(), path_);
-    throw Error(Code::user_error, "--trace: " + message).with_hint("Make room, or name a file on another disk.");
+    throw Error(Code::user_error, option_ + ": " + message).with_hint("Make room, or name a file on another disk.");
   }
   interrupts_.protect({});
   is_written_ = true;
@@ -86,11 +88,16 @@ std::string trace_note(const RunResult& result, const std::string& more) {
   return note;
 }
 
-void save(TraceFile& trace, const TraceFile::Writer& writer, RunResult& result, bool is_last) {
+std::string records_note(const RunResult& result) {
+  return fmt::format("dispatch records in {0}: heddle verify {0} proves what has to hold of them", result.records);
+}
+
+void save(TraceFile& trace, const TraceFile::Writer& writer, RunResult& result, bool is_last,
+          std::string RunResult::* path) {
   if (trace.is_written() || result.interrupted || (!is_last && result.passed())) return;
   try {
     trace.write(writer);
-    result.trace = trace.path();
+    result.*path = trace.path();
   } catch (const Error& error) {
     if (result.error)
       result.error->attach(error);

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "base/cancelled.hpp"
+#include "graph/early.hpp"
 #include "graph/region_map.hpp"
 #include "graph/ring.hpp"
 #include "graph/ring_report.hpp"
+#include "graph/room.hpp"
 #include "graph/scopes.hpp"
 #include "graph/slot.hpp"
 
@@ -57,6 +59,9 @@ class OrchestratorHost : public ReadySink<E> {
   // Whether to tell of each task, once it is placed and before anybody else knows it.
   virtual bool watches() const { return false; }
   virtual void submitted(Slot<E>&, const heddle::detail::TaskRequest&, bool /*manual*/) {}
+  // Whether tasks may be placed before their producers complete, and one that may be.
+  virtual bool starts_early() const { return false; }
+  virtual void candidate(Slot<E>&) {}
 
  protected:
   ~OrchestratorHost() = default;
@@ -66,7 +71,11 @@ template <base::Environment E>
 class OrchestratorCore final : public heddle::detail::OrchestratorServices {
  public:
   OrchestratorCore(OrchestratorHost<E>& host, const SessionConfig& config)
-      : host_(host), checked_(config.checked), watched_(host.watches()), map_(config.region_entries) {
+      : host_(host),
+        checked_(config.checked),
+        watched_(host.watches()),
+        early_(host.starts_early()),
+        map_(config.region_entries) {
     for (std::uint32_t i = 0; i < ring_count; ++i) rings_[i] = std::make_unique<Ring<E>>(config.ring, i);
     open_ring(0);
     producers_.reserve(64);
@@ -90,10 +99,12 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     submitted_ = edges_ = refused_ = 0;
     stuck_ = {};
     scopes_.open_root();
+    scopes_.innermost().use = book_.opened(scopes_.innermost());
   }
 
   // Closes what is open and waits for every task. The rank's graph has retired when it returns.
   void end_round() {
+    note_scopes(0);
     scopes_.close_all();
     if (sizing_) report_sizing();
     for (auto& ring : rings_) {
@@ -133,6 +144,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     const auto count = static_cast<std::uint32_t>(producers_.size());
     // relaxed: nobody else knows the slot before the first link publishes it.
     slot.fan_in.store(count + 1, std::memory_order_relaxed);
+    if ((slot.flags & slot_starts_early) != 0)
+      slot.early.bars.store(count + 1, std::memory_order_relaxed);  // relaxed: as above
     std::uint32_t satisfied = 1;
     for (std::uint32_t i = 0; i < count; ++i) {
       Edge<E>& edge = slot.edge(i);
@@ -141,6 +154,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
       if (!producers_[i].wait || !link(*producers_[i].slot, edge)) ++satisfied;
     }
     edges_ += count;
+    if ((slot.flags & slot_starts_early) != 0 && unbar(slot, satisfied)) host_.candidate(slot);
     if (satisfy(slot, satisfied)) host_.ready(slot);
     if (++since_yield_ >= yield_interval) {
       since_yield_ = 0;
@@ -159,10 +173,13 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
                   "scope: an automatic scope inside a manual one would miss the tasks that infer nothing")
           .at_rank(rank)
           .at_location(location);
-    return scopes_.open(manual, location);
+    const std::uint64_t serial = scopes_.open(manual, location);
+    scopes_.innermost().use = book_.opened(scopes_.innermost());
+    return serial;
   }
 
   void end_scope(std::uint64_t scope) noexcept override {
+    note_scopes(scopes_.depth_of(scope));
     const std::uint32_t touched = scopes_.close(scope);
     for (std::uint32_t i = 0; i < ring_count; ++i)
       if ((touched >> i & 1U) != 0) refresh_open_from(i);
@@ -208,6 +225,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   // The fiber to resume when the last reader of a slot that carries waiting_pin is done.
   void* readers_waker() const { return readers_waker_; }
   const OrchestratorWait& waiting() const { return wait_; }
+  // A ring of this round that was too small; resource none: none was.
+  const StuckRing& stuck() const { return stuck_; }
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t edges() const { return edges_; }
   std::uint64_t conservative_overlaps() const { return map_.overlap_statistics().conservative; }
@@ -222,6 +241,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
       if (producer.wait) visit(*producer.slot);
   }
   std::uint32_t region_entries() const { return map_.capacity(); }
+  // When no round runs.
+  RoomUse room_use() const;
 
  private:
   struct Producer {
@@ -348,6 +369,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   void validate(const heddle::detail::TaskRequest& request) const;
   RingRequest infer(const heddle::detail::TaskRequest& request, const ScopeFrame& scope);
   void fill(Slot<E>& slot, heddle::detail::TaskRequest& request, const RingRequest& need);
+  void fill_early(Slot<E>& slot, const heddle::detail::TaskRequest& request);
   void place_memory(Slot<E>& slot, heddle::detail::TaskRequest& request);
 
   bool make_map_room(const heddle::detail::TaskRequest& request);
@@ -366,15 +388,19 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     rings_[index]->set_open_from(first == 0 ? rings_[index]->head() : first);
   }
 
+  void note_scopes(std::size_t depth);
+
   static constexpr std::uint64_t refused_most = 10'000'000;
 
   OrchestratorHost<E>& host_;
   bool checked_;
   bool watched_;
+  bool early_;
   RegionMap map_;
   std::unique_ptr<Ring<E>> rings_[ring_count];
   LazyMemory seen_[ring_count];
   Scopes scopes_;
+  ScopeBook book_;
   std::vector<Producer> producers_;
   std::uint32_t stamp_ = 0;
   std::uint32_t since_yield_ = 0;

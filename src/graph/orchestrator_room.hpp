@@ -47,6 +47,7 @@ bool OrchestratorCore<E>::make_room(Ring<E>& ring, const RingRequest& need,
 template <base::Environment E>
 void OrchestratorCore<E>::wait_for(Ring<E>& ring, OrchestratorWait wait) {
   ++waits_;
+  if (wait.what == OrchestratorWait::What::ring) ring.count_wait();
   const std::uint64_t oldest = ring.tail();
   const std::uint64_t end = std::min(ring.open_from(), ring.head());
   std::uint64_t target = std::min(oldest + ring.config().task_window / 4, end - 1);
@@ -105,8 +106,26 @@ void OrchestratorCore<E>::deadlock(Ring<E>& ring, Resource resource, const RingR
   stuck_.location = request.name.location;
   if (holder != nullptr) stuck_.holder = holder->location;
   failed_ = true;
+  note_scopes(0);
   sizing_ = true;
   for (auto& each : rings_) each->begin_pretending();
+}
+
+// The scopes from this depth on are about to end: what they hold they will not hold more of.
+template <base::Environment E>
+void OrchestratorCore<E>::note_scopes(std::size_t depth) {
+  if (sizing_) return;  // rings pretend, and all scopes were noted before
+  scopes_.for_each_from(depth, [this](const ScopeFrame& frame) {
+    if (frame.first != 0) book_.held(frame.use, rings_[frame.ring]->taken_from(frame.first));
+  });
+}
+
+template <base::Environment E>
+RoomUse OrchestratorCore<E>::room_use() const {
+  RoomUse use;
+  for (std::uint32_t i = 0; i < ring_count; ++i) use.rings[i] = {rings_[i]->taken_at_most(), rings_[i]->waits()};
+  use.scopes = book_.uses();
+  return use;
 }
 
 // A rank that no longer runs: the program goes on to its end, so that a too small ring can be sized.

@@ -91,6 +91,8 @@ void OrchestratorCore<E>::fill(Slot<E>& slot, heddle::detail::TaskRequest& reque
   slot.number = static_cast<std::uint32_t>(submitted_);
   slot.flags = need.heap_bytes > 0 ? slot_owns_memory : 0U;
   if (request.sync_start) slot.flags |= slot_sync_start;
+  if (request.allow_early) slot.flags |= slot_never_waits;
+  if (early_) fill_early(slot, request);
   slot.invoke.store(request.invoke);
   slot.name = request.name.text;
   slot.location = request.name.location;
@@ -108,6 +110,22 @@ void OrchestratorCore<E>::fill(Slot<E>& slot, heddle::detail::TaskRequest& reque
     if (arg.tag != heddle::detail::Tag::in && arg.data != nullptr && host_.in_own_window(arg.data))
       slot.flags |= slot_writes_window;
   if (need.heap_bytes > 0) place_memory(slot, request);
+}
+
+template <base::Environment E>
+void OrchestratorCore<E>::fill_early(Slot<E>& slot, const heddle::detail::TaskRequest& request) {
+  if (request.allow_early && request.invoke != nullptr && request.conditions.empty()) slot.flags |= slot_allows_early;
+  const bool waits = std::any_of(producers_.begin(), producers_.end(), [](const Producer& each) { return each.wait; });
+  const bool allowed = std::all_of(producers_.begin(), producers_.end(), [](const Producer& each) {
+    return !each.wait || (each.slot->flags & slot_allows_early) != 0;
+  });
+  // What decides at its start whether, or with whom, it runs is not placed before that.
+  if (waits && allowed && request.invoke != nullptr && request.predicate == nullptr && !request.sync_start)
+    slot.flags |= slot_starts_early;
+  // relaxed: the slot is published by link(), by candidate() or by the ready queue.
+  slot.early.unstarted.store(slot.block_count, std::memory_order_relaxed);
+  slot.early.gate.store(gate_word(slot.ref, GateState::waits), std::memory_order_relaxed);
+  slot.early.announced.store(nullptr);
 }
 
 template <base::Environment E>

@@ -100,6 +100,7 @@ class Ring {
 
   // Gives back what can be given back. True when anything was.
   bool advance() {
+    most_ = taken_at_most();  // it only grows until something is given back
     const std::uint64_t before = tail_;
     const std::uint64_t end = std::min(open_from_, head_);
     while (tail_ < end && retired(slot(tail_))) {
@@ -151,6 +152,18 @@ class Ring {
   std::uint64_t edges_held() const { return edge_head_ - (open_from_ < head_ ? edge_start(open_from_) : edge_tail_); }
   std::uint64_t heap_used() const { return heap_head_ - heap_tail_; }
   std::uint64_t edges_used() const { return edge_head_ - edge_tail_; }
+  // ---- for statistics ----
+  RingRoom taken_at_most() const {
+    return {std::max(most_.tasks, head_ - tail_), std::max(most_.heap_bytes, heap_used()),
+            std::max(most_.edges, edges_used())};
+  }
+  // What a scope that is still open, and submitted this task first, has taken with all after it.
+  RingRoom taken_from(std::uint64_t serial) const {
+    return {head_ - serial, heap_head_ - heap_start(serial), edge_head_ - edge_start(serial)};
+  }
+  void count_wait() { ++waits_; }
+  std::uint64_t waits() const { return waits_; }
+
   std::byte* heap_base() {
     map_heap();
     return heap_.at(0);
@@ -206,6 +219,8 @@ class Ring {
   std::uint64_t needed_heap_ = 0;
   std::uint64_t held_heap_from_ = 0;
   bool pretending_ = false;
+  RingRoom most_;
+  std::uint64_t waits_ = 0;
   Cursors real_;
   LazyMemory slot_memory_;
   LazyMemory edge_memory_;

@@ -13,6 +13,7 @@ struct ScopeFrame {
   std::uint64_t serial = 0;  // unique within the session; its low bits are the depth
   std::uint64_t first = 0;   // the first task that it submitted in its ring; 0: none yet
   std::uint32_t ring = 0;
+  std::uint32_t use = 0;  // its entry in the ScopeBook
   bool manual = false;
   Location location;
 };
@@ -53,6 +54,13 @@ class Scopes {
     const std::size_t at = serial & depth_mask;
     return at < depth_ && frames_[at].serial == serial;
   }
+
+  // The open scopes from the one of this depth on, the innermost first.
+  template <class Visit>
+  void for_each_from(std::size_t depth, Visit&& visit) const {
+    for (std::size_t i = depth_; i > depth; --i) visit(frames_[i - 1]);
+  }
+  std::size_t depth_of(std::uint64_t serial) const { return is_open(serial) ? serial & depth_mask : depth_; }
 
   ScopeFrame& innermost() { return frames_[depth_ - 1]; }
   const ScopeFrame& innermost() const { return frames_[depth_ - 1]; }

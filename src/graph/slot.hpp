@@ -40,8 +40,21 @@ enum SlotFlag : std::uint32_t {
   slot_owns_memory = 4U,    // others may pin it
   slot_writes_window = 8U,  // its completion may satisfy waits of its own rank
   slot_poison = 16U,
-  slot_retains = 32U,     // some of its edges pin memory
-  slot_sync_start = 64U,  // no block begins before all are placed
+  slot_retains = 32U,        // some of its edges pin memory
+  slot_sync_start = 64U,     // no block begins before all are placed
+  slot_allows_early = 128U,  // its consumers may be placed behind gates while it runs
+  slot_starts_early = 256U,  // all its producers allow that
+  slot_never_waits = 512U,   // others rely on its kernel to end by itself
+};
+
+// What early dispatch keeps in a task; see graph/early.hpp.
+template <base::Environment E>
+struct Early {
+  typename E::template Atomic<std::uint32_t> unstarted{0};  // parts that were not seen to run
+  typename E::template Atomic<std::uint32_t> bars{
+      0};  // producers neither announced nor complete (+ 1 of the orchestrator)
+  typename E::template Atomic<std::uint64_t> gate{0};  // a gate_word()
+  typename E::template Plain<Edge<E>*> announced{};    // first edge that announce() has seen
 };
 
 template <base::Environment E>
@@ -83,6 +96,8 @@ struct alignas(64) Slot : base::Work {
   Edge<E>* edges = nullptr;  // the ring's edge pool
   std::uint64_t edge_mask = 0;
 
+  Early<E> early;
+
   alignas(64) std::byte inline_closure[inline_closure_bytes];
 
   static Edge<E>* closed() { return reinterpret_cast<Edge<E>*>(std::uintptr_t{1}); }
@@ -115,10 +130,16 @@ bool satisfy(Slot<E>& slot, std::uint32_t count = 1) {
   return slot.fan_in.fetch_sub(count, E::order("fan_in_drop", std::memory_order_acq_rel)) == count;
 }
 
+struct NothingStartsEarly {
+  template <class S>
+  void operator()(S&) const {}
+};
+
 // Ends a task whose blocks and conditions are done: gives back what it holds, then releases its consumers. The slot may
-// be reused by its orchestrator as soon as `fanout` is closed, so that comes last.
-template <base::Environment E, class Ready, class Unpinned>
-void complete(Slot<E>& slot, Ready&& ready, Unpinned&& unpinned) {
+// be reused by its orchestrator as soon as `fanout` is closed, so that comes last. `unbarred` gets the consumers that
+// an early start need not wait for any more on account of this task.
+template <base::Environment E, class Ready, class Unpinned, class Unbarred = NothingStartsEarly>
+void complete(Slot<E>& slot, Ready&& ready, Unpinned&& unpinned, Unbarred&& unbarred = {}) {
   if (slot.destroy != nullptr && slot.closure != nullptr) slot.destroy(slot.closure);
   for (std::uint32_t i = 0; (slot.flags & slot_retains) != 0 && i < slot.edge_count; ++i) {
     Slot<E>* retained = slot.edge(i).retained;
@@ -127,11 +148,16 @@ void complete(Slot<E>& slot, Ready&& ready, Unpinned&& unpinned) {
         retained->pins.fetch_sub(1, E::order("unpin", std::memory_order_acq_rel)) == (Slot<E>::waiting_pin | 1U))
       unpinned(*retained);
   }
+  const bool bars = (slot.flags & slot_allows_early) != 0;
+  const Edge<E>* const announced = bars ? slot.early.announced.load() : nullptr;
+  bool known = false;
   // acq_rel: acquires the edges that the orchestrator linked; releases the task's effects to whoever sees it closed.
   Edge<E>* edge = slot.fanout.exchange(Slot<E>::closed(), E::order("slot_close", std::memory_order_acq_rel));
   while (edge != nullptr) {
     Edge<E>* next = edge->next.load();  // the edge goes with its consumer, which may run to its end once satisfied
     Slot<E>& consumer = *edge->consumer;
+    known |= edge == announced;
+    if (bars && !known && (consumer.flags & slot_starts_early) != 0) unbarred(consumer);
     if (satisfy(consumer)) ready(consumer);
     edge = next;
   }

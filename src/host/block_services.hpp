@@ -12,10 +12,10 @@
 #include "base/cancelled.hpp"
 #include "host/copy.hpp"
 #include "host/engine.hpp"
+#include "host/half_calls.hpp"
+#include "host/wait_check.hpp"
 
 namespace heddle::host {
-
-inline constexpr int poison_byte = 0xff;  // a NaN in every floating type, -1 in every signed one
 
 // The value of a predicate's element now.
 bool evaluate(const heddle::detail::PredicateRecord& predicate);
@@ -36,8 +36,14 @@ class HostBlock final : public heddle::detail::BlockServices {
     if (std::exchange(worker.idled, false) && engine_.traces().on()) counts.last_ticks = engine_.traces().now();
     start_ = counts.last_ticks;
   }
+  // A half of a mixed block.
+  void before_kernel() {
+    if (slot_.cores.cubes == 0 || slot_.cores.vectors == 0) return;
+    halves_ = &engine_.halves().enter({slot_.rank, slot_.ref, index_ / slot_.parts()});
+  }
   void end() {
     leave(false);
+    if (halves_ != nullptr) leave_halves();
     auto& counts = engine_.counts(Pool<E>::current()->index);
     counts.add(WorkerCounts<E>::blocks, 1);
   }
@@ -74,9 +80,7 @@ class HostBlock final : public heddle::detail::BlockServices {
   }
 
   void wait(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) override {
-    if (signal.rank != rank_.index())
-      throw Error(Code::kernel_failed, "wait: the cell belongs to rank " + std::to_string(signal.rank) +
-                                           "; a block waits on its own rank's cells");
+    check_wait(slot_, signal, rank_.index());
     const std::uint64_t from = engine_.traces().on() ? engine_.traces().now() : 0;
     if (!spin(signal, compare, value)) park(signal, compare, value);
     if (auto& traces = engine_.traces(); traces.on())
@@ -107,6 +111,35 @@ class HostBlock final : public heddle::detail::BlockServices {
   void invalidate(const void*, std::size_t) override {}
   bool cancelled() override { return rank_.cancelled(); }
   void spend(std::uint64_t nanoseconds) override { E::charge(nanoseconds); }
+
+  void flag_set(std::int64_t flag, const Location& here) override { set_flag(*this, flag, here); }
+  void flag_wait(std::int64_t flag, const Location& here) override { wait_flag(*this, flag, here); }
+  void push(const heddle::detail::TileRef& tile, int part, const Location& here) override {
+    push_tile(*this, tile, part, here);
+  }
+  void pop(const heddle::detail::TileRef& tile, int part, const Location& here) override {
+    pop_tile(*this, tile, part, here);
+  }
+
+  // ---- for half_calls.hpp
+  static const chip::Handovers& limits() {
+    static constexpr chip::Handovers of_the_host;
+    return of_the_host;
+  }
+  static bool values() { return true; }
+  Cores cores() const { return slot_.cores; }
+  std::uint32_t number_of_part() const { return static_cast<std::uint32_t>(index_) % slot_.parts(); }
+  static std::uint32_t half_of(std::uint32_t part, const window::HalfWait&) { return part; }
+  chip::Handover<E>& handover() { return halves_->handover; }
+  void until(const chip::HalfLink& link, const window::HalfWait& wait, Compare compare, std::int64_t value) {
+    uses_halves_ = true;
+    if (rank_.cancelled()) throw base::Cancelled{};
+    const heddle::detail::SignalRef cell = handover().cell(link);
+    if (!spin(cell, compare, value)) park(cell, compare, value, &wait);
+  }
+  void changed(const chip::HalfLink& link, bool, std::uint32_t, const Location&) {
+    rank_.waits().notified(handover().cell(link).cell, waker());
+  }
 
  private:
   static constexpr std::uint32_t spins = 256;
@@ -145,7 +178,8 @@ class HostBlock final : public heddle::detail::BlockServices {
     return false;
   }
 
-  void park(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) {
+  void park(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value,
+            const window::HalfWait* half = nullptr) {
     LoopFiber<E>* with = engine_.may_park() ? engine_.pool().spare() : nullptr;
     if (with == nullptr)
       throw Error(Code::queue_overflow, "no stack for one more parked wait; waiting_blocks = " +
@@ -158,6 +192,7 @@ class HostBlock final : public heddle::detail::BlockServices {
     node.waiter = engine_.pool().current_fiber();
     node.task = &slot_;
     node.block = index_;
+    node.half = half;
     if (rank_.waits().enter(node)) {
       leave(true);
       engine_.counts(Pool<E>::current()->index).add(WorkerCounts<E>::parked, 1);
@@ -170,6 +205,16 @@ class HostBlock final : public heddle::detail::BlockServices {
       engine_.unparked();
     }
     if (node.cancelled) throw base::Cancelled{};
+  }
+
+  void leave_halves() {
+    auto& entry = *halves_;
+    if (!engine_.halves().leave(entry, slot_.parts(), uses_halves_)) return;
+    if (entry.used && engine_.config().checked && !rank_.cancelled())
+      if (const std::string left = left_by_halves(entry.handover); !left.empty())
+        engine_.fail(rank_, Error(Code::flags_unbalanced, "the halves of a block have ended, and " + left)
+                                .at_task(slot_.name, index_ / slot_.parts(), slot_.location));
+    engine_.halves().release(entry);
   }
 
   // The block leaves its worker: at its end, or because it waits.
@@ -193,6 +238,8 @@ class HostBlock final : public heddle::detail::BlockServices {
   std::int64_t index_;
   std::uint64_t start_ = 0;
   bool resumed_ = false;
+  typename HostHalves<E>::Entry* halves_ = nullptr;
+  bool uses_halves_ = false;
 };
 
 }  // namespace heddle::host

@@ -16,6 +16,7 @@
 
 #include "base/lock.hpp"
 #include "host/backend.hpp"
+#include "host/host_halves.hpp"
 #include "host/pool.hpp"
 #include "host/rank.hpp"
 #include "host/window_set.hpp"
@@ -48,6 +49,8 @@ inline std::vector<Plan> plan_ranks(const ProgramBase& program, int ranks) {
   return plans;
 }
 
+inline constexpr int poison_byte = 0xff;  // a NaN in every floating type, -1 in every signed one
+
 template <base::Environment E, class B>
 class Engine final : public QuiescenceListener {
  public:
@@ -79,6 +82,7 @@ class Engine final : public QuiescenceListener {
 
   // Starts a round on every rank. The host then waits for finished().
   void start_round(std::int64_t round, typename E::Parker& fence) {
+    halves_.clear();
     windows_.list().begin_round();
     round_ = round;
     fence_ = &fence;
@@ -112,6 +116,7 @@ class Engine final : public QuiescenceListener {
   void make_usable() {
     for (auto& rank : ranks_) rank->make_usable();
     windows_.list().zero();
+    if constexpr (B::watches) pool_.clear_flags();
     traces_.thaw();
   }
 
@@ -122,6 +127,8 @@ class Engine final : public QuiescenceListener {
   // The three parts of it, for who places blocks elsewhere. begin_task: before a task's first block; false when it runs
   // none of them. end_block: after each.
   bool begin_task(graph::Slot<E>& slot);
+  // In place of begin_task(), for a task that is placed before its producers are complete. False: not now.
+  bool prepare_task(graph::Slot<E>& slot);
   void run_block(graph::Slot<E>& slot, std::int64_t index);
   void end_block(graph::Slot<E>& slot);
   // An ordinary write to a rank's memory, or to one of its cells: wakes whoever waited for it.
@@ -159,6 +166,7 @@ class Engine final : public QuiescenceListener {
   const ProgramBase& program() const { return *program_; }
   ProgramBase& program() { return *program_; }
   WindowSet<E>& windows() { return windows_; }
+  HostHalves<E>& halves() { return halves_; }
   Rank<E, B>& rank(int index) { return *ranks_[static_cast<std::size_t>(index)]; }
   int ranks() const { return static_cast<int>(ranks_.size()); }
   const SessionConfig& config() const { return config_; }
@@ -179,6 +187,9 @@ class Engine final : public QuiescenceListener {
   static_assert(sizeof(Deferred) <= graph::deferred_condition_bytes);
 
   bool wanted(const graph::Slot<E>& slot) const;
+  static void poison(graph::Slot<E>& slot) {
+    if ((slot.flags & graph::slot_poison) != 0) std::memset(slot.memory, poison_byte, slot.memory_bytes);
+  }
   Block::Identity identity(const graph::Slot<E>& slot, std::int64_t index) const;
   void blocks_done(graph::Slot<E>& slot, bool skipped);
   void defer(graph::Slot<E>& slot);
@@ -189,6 +200,7 @@ class Engine final : public QuiescenceListener {
   std::vector<WaitRecord> collect_waits(Rank<E, B>& rank);
   WaitRecord describe(const window::WaitNode& node, int rank) const;
   WaitRecord describe(Rank<E, B>& rank) const;
+  static WaitRecord describe_half(const window::WaitNode& node, WaitRecord record);
   Error judge(std::vector<WaitRecord> waits);
   Error resource_error(Rank<E, B>& rank, const graph::OrchestratorWait& wait);
 
@@ -208,6 +220,7 @@ class Engine final : public QuiescenceListener {
   std::shared_ptr<ProgramBase> program_;
   SessionConfig config_;
   WindowSet<E> windows_;
+  HostHalves<E> halves_;
   std::vector<std::unique_ptr<Rank<E, B>>> ranks_;
   std::vector<WorkerCounts<E>> counts_;
   typename B::Traces traces_;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/cancelled.hpp"
+#include "base/refused.hpp"
 #include "host/block_services.hpp"
 #include "host/engine.hpp"
 
@@ -36,7 +37,14 @@ bool Engine<E, B>::begin_task(graph::Slot<E>& slot) {
     blocks_done(slot, true);
     return false;
   }
-  if ((slot.flags & graph::slot_poison) != 0) std::memset(slot.memory, poison_byte, slot.memory_bytes);
+  poison(slot);
+  return true;
+}
+
+template <base::Environment E, class B>
+bool Engine<E, B>::prepare_task(graph::Slot<E>& slot) {
+  if (static_cast<Rank<E, B>*>(slot.rank)->cancelled()) return false;
+  poison(slot);
   return true;
 }
 
@@ -93,6 +101,8 @@ Error Engine<E, B>::kernel_error(const graph::Slot<E>& slot, std::int64_t block,
   };
   try {
     std::rethrow_exception(thrown);
+  } catch (const base::Refused& error) {
+    return Error(error.code(), error.message()).at_task(slot.name, block, slot.location);
   } catch (const Error& error) {
     if (error.code() == Code::kernel_failed || error.code() == Code::queue_overflow)
       return Error(error.code(), error.message()).at_task(slot.name, block, slot.location);
@@ -156,6 +166,12 @@ void Engine<E, B>::complete(graph::Slot<E>& slot, bool tail) {
       [&](graph::Slot<E>& unpinned) {
         auto* owner = static_cast<Rank<E, B>*>(unpinned.rank);
         pool_.resume(*static_cast<Fiber*>(owner->core().readers_waker()));
+      },
+      [&](graph::Slot<E>& consumer) {
+        if constexpr (B::watches) {
+          // relaxed: a hint; one that gets ready now is no candidate any more.
+          if (graph::unbar(consumer) && consumer.fan_in.load(std::memory_order_relaxed) > 1) pool_.candidate(consumer);
+        }
       });
 }
 

@@ -115,7 +115,8 @@ std::vector<WaitRecord> Engine<E, B>::collect_waits(Rank<E, B>& rank) {
     if (node.signal.window->bytes != 0) waits.push_back(describe(node, rank.index()));  // 0: a core that a fault holds
   });
   std::sort(waits.begin(), waits.end(), [](const WaitRecord& left, const WaitRecord& right) {
-    return std::tie(left.task, left.block, left.cell) < std::tie(right.task, right.block, right.cell);
+    return std::tie(left.task, left.block, left.cell, left.detail) <
+           std::tie(right.task, right.block, right.cell, right.detail);
   });
   using What = graph::OrchestratorWait::What;
   if (const What what = rank.core().waiting().what;
@@ -133,6 +134,7 @@ WaitRecord Engine<E, B>::describe(const window::WaitNode& node, int rank) const 
   record.task = slot.name;
   record.block = node.block;
   record.location = slot.location;
+  if (node.half != nullptr) return describe_half(node, std::move(record));
   record.window = node.signal.window->name;
   const auto offset =
       static_cast<const std::byte*>(node.signal.cell) - node.signal.window->part[static_cast<std::size_t>(rank)];
@@ -140,6 +142,20 @@ WaitRecord Engine<E, B>::describe(const window::WaitNode& node, int rank) const 
   record.has = window::load<E>(node.signal);
   record.needs = node.value;
   record.compare = name_of(node.compare);
+  return record;
+}
+
+// Of a block's half, and not of one that the runtime counts.
+template <base::Environment E, class B>
+WaitRecord Engine<E, B>::describe_half(const window::WaitNode& node, WaitRecord record) {
+  const window::HalfWait& wait = *node.half;
+  record.what = WaitRecord::What::flag;
+  record.block = node.block / static_cast<const graph::Slot<E>*>(node.task)->parts();
+  record.has = window::load<E>(node.signal);
+  record.needs = node.value;
+  record.compare = name_of(node.compare);
+  record.detail = window::name_of(wait, "", record.has, record.needs) + ", shared with its " + other_of(wait) +
+                  ", in its " + waiter_of(wait) + " at " + wait.location.text();
   return record;
 }
 

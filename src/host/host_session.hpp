@@ -58,6 +58,11 @@ class HostSession final : public heddle::detail::SessionImpl {
   int ranks() const override { return engine_->ranks(); }
   int threads() const override { return pool_->threads(); }
   std::int64_t rounds_run() const override { return round_ + 1; }
+  RoomUse room_use(int rank) const override {
+    memory_.check_rank(rank);
+    check_usable("room_use");
+    return engine_->rank(rank).core().room_use();
+  }
 
  private:
   void check_usable(const char* what) const;

@@ -54,9 +54,21 @@ class Rank final : public graph::OrchestratorHost<E> {
     if constexpr (B::watches) engine_.pool().submitted(*this, slot, request, manual);
   }
 
+  bool starts_early() const override {
+    if constexpr (B::watches) {
+      return engine_.pool().starts_early();
+    } else {
+      return false;
+    }
+  }
+  void candidate(graph::Slot<E>& slot) override {
+    if constexpr (B::watches) engine_.pool().candidate(slot);
+  }
+
   // Lets every wait of this rank return, and its submits do nothing.
   void cancel() {
     cancelled_.store(1, std::memory_order_release);  // release: partner is cancelled()
+    if constexpr (B::watches) engine_.pool().stopped(*this);
     waits_.close([this](window::WaitNode& node) { engine_.wake(node); });
   }
 

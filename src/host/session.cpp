@@ -2,6 +2,7 @@
 #include <heddle/session.hpp>
 #include <string>
 
+#include "host/probe.hpp"
 #include "host/session_checks.hpp"
 #include "host/session_impl.hpp"
 
@@ -40,6 +41,7 @@ const ProgramBase& Session::program() const { return impl_->program(); }
 int Session::ranks() const { return impl_->ranks(); }
 int Session::threads() const { return impl_->threads(); }
 std::int64_t Session::rounds_run() const { return impl_->rounds_run(); }
+RoomUse Session::room_use(int rank) const { return impl_->room_use(rank); }
 void Session::write_trace(const std::string& path) const { impl_->write_trace(path); }
 
 Device::Device(std::shared_ptr<detail::DeviceImpl> impl) : impl_(std::move(impl)) {}
@@ -49,6 +51,17 @@ Device::~Device() = default;
 
 Session Device::prepare(std::shared_ptr<ProgramBase> program, const SessionConfig& config) {
   return Session(impl_->prepare(std::move(program), config));
+}
+
+void Device::probe() { host::probe(*this); }
+
+bool Device::healthy() noexcept {
+  try {
+    probe();
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 int Device::ranks() const { return impl_->ranks(); }

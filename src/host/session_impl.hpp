@@ -36,6 +36,7 @@ class SessionImpl {
   virtual int ranks() const = 0;
   virtual int threads() const = 0;
   virtual std::int64_t rounds_run() const = 0;
+  virtual RoomUse room_use(int rank) const = 0;
 };
 
 class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {

@@ -15,6 +15,7 @@
 #include "base/lock.hpp"
 #include "chip/device.hpp"
 #include "host/engine.hpp"
+#include "lab/halves_log.hpp"
 #include "lab/running_now.hpp"
 #include "lab/scalar_cache.hpp"
 #include "lab/world.hpp"
@@ -92,6 +93,7 @@ class ChipPool {
     auto& rank = static_cast<typename ChipRank<E>::Start&>(work).rank;
     Site& site = *sites_[static_cast<std::size_t>(rank.index())];
     site.has_round = true;
+    site.was_stopped = false;
     site.orchestrator.parker.unpark();
   }
   void ready(base::Work& work) {
@@ -101,6 +103,8 @@ class ChipPool {
     sites_[static_cast<std::size_t>(rank)]->device.ready(slot);
   }
   void ready_next(base::Work& work) { ready(work); }
+  bool starts_early() const { return world_.chip.early.on; }
+  void candidate(Slot& slot) { sites_[static_cast<std::size_t>(rank_of(slot))]->device.candidate(slot); }
   void resume(Fiber& fiber) {
     fiber.resumed = true;
     fiber.parker.unpark_in(E::latency("latency.wake", world_.chip.timing.cached_poll));
@@ -122,8 +126,17 @@ class ChipPool {
     world_.log.task(rank.index(), slot.number).complete = true;
     world_.progress();
     // What a cancelled rank leaves undone is nobody's fault but the first error's.
-    if (world_.observer != nullptr && !rank.cancelled()) world_.observer->completed({rank.index(), slot.number});
+    if (world_.observer != nullptr && !was_stopped(rank.index()))
+      world_.observer->completed({rank.index(), slot.number});
   }
+  // The rank was cancelled, in this moment.
+  void stopped(const ChipRank<E>& rank) {
+    sites_[static_cast<std::size_t>(rank.index())]->was_stopped = true;
+    if (world_.records != nullptr) world_.records->freeze(rank.index(), E::now());
+  }
+  // The same as the rank's cancelled(), for those who watch: asked without an access that others could see, so that
+  // watching changes nothing.
+  bool was_stopped(int rank) const { return sites_[static_cast<std::size_t>(rank)]->was_stopped; }
   // A condition of a task holds, in this moment.
   void condition_met(const window::WaitNode& node) {
     if (world_.observer == nullptr || node.cancelled) return;
@@ -139,6 +152,11 @@ class ChipPool {
   World& world() { return world_; }
   ChipEngine<E>& engine() { return *engine_; }
   chip::Device<E>& device(int rank) { return sites_[static_cast<std::size_t>(rank)]->device; }
+  // What a failed round has left on its clusters.
+  void clear_flags() {
+    for (auto& site : sites_) site->device.clear_handovers();
+  }
+  HalvesLog& halves(int rank) { return sites_[static_cast<std::size_t>(rank)]->halves; }
   // Tells the engine that nothing can happen any more. Whatever it wakes then happens.
   void standstill() {
     const std::lock_guard guard(registry_lock_);
@@ -174,7 +192,16 @@ class ChipPool {
 
     // chip::Client
     bool begin(Slot& slot) override { return pool.engine_->begin_task(slot); }
+    bool prepare(Slot& slot) override { return pool.engine_->prepare_task(slot); }
     void run(Slot& slot, std::uint32_t block, std::uint32_t part, chip::Core<E>& core) override;
+    void handed_over(Slot& slot, std::uint32_t block, std::uint32_t part, std::uint32_t core,
+                     chip::Token token) override {
+      note(DispatchRecord::Kind::hand_over, slot, block, part, core, token);
+      if (is_mixed(slot)) half_placed(slot, block, part, core);
+    }
+    static bool is_mixed(const Slot& slot) { return slot.cores.cubes != 0 && slot.cores.vectors != 0; }
+    void half_placed(Slot& slot, std::uint32_t block, std::uint32_t part, std::uint32_t core);
+    void half_ended(Slot& slot, std::uint32_t block, std::uint32_t part);
     void finished(Slot& slot) override { pool.engine_->end_block(slot); }
     void core_needed(std::uint32_t core) override {
       auto& fiber = cores[core];
@@ -190,6 +217,8 @@ class ChipPool {
     bool withhold_acknowledge(std::uint32_t core) override { return strikes(Fault::unacknowledged_dispatch, core); }
     bool withhold_finish(std::uint32_t core) override { return strikes(Fault::withheld_finish, core); }
     std::uint64_t scheduler_delay(std::uint32_t scheduler) override;
+    void note(DispatchRecord::Kind kind, const Slot& slot, std::uint32_t block, std::uint32_t part, std::uint32_t core,
+              chip::Token token);
     bool strikes(Fault fault, std::uint32_t core) {
       pool.world_.touch(rank);
       if (!pool.world_.faults.strikes(fault)) return false;
@@ -202,6 +231,8 @@ class ChipPool {
     chip::Device<E> device;
     Fiber orchestrator;
     bool has_round = false;
+    bool was_stopped = false;
+    HalvesLog halves;
     std::vector<std::unique_ptr<Fiber>> cores;
   };
 
@@ -255,22 +286,73 @@ void ChipPool<E>::submitted(ChipRank<E>& rank, Slot& slot, const heddle::detail:
                                 manual,
                                 request.invoke != nullptr && request.predicate == nullptr,
                                 args,
-                                world_.log.producers(index, task)});
+                                world_.log.producers(index, task),
+                                request.cores});
   }
   E::charge(E::latency("latency.submit", world_.chip.timing.orchestrator_submit));
   E::catch_up();
 }
 
 template <base::Environment E>
-void ChipPool<E>::Site::run(Slot& slot, std::uint32_t block, std::uint32_t part, chip::Core<E>&) {
+void ChipPool<E>::Site::run(Slot& slot, std::uint32_t block, std::uint32_t part, chip::Core<E>& core) {
   const std::int64_t index = std::int64_t{block} * slot.parts() + part;
   ++pool.world_.blocks_run;
   LoggedTask& task = pool.world_.log.task(rank, slot.number);
   ++task.begun;
+  if (is_mixed(slot)) halves.begun(slot.number, block, part);
   // What was handed out before the rank was cancelled runs no more.
-  if (!pool.engine_->rank(rank).cancelled()) pool.engine_->run_block(slot, index);
+  if (!pool.engine_->rank(rank).cancelled()) {
+    note(DispatchRecord::Kind::begin, slot, block, part, core.index(), core.token());
+    pool.engine_->run_block(slot, index);
+    note(DispatchRecord::Kind::finish, slot, block, part, core.index(), core.token());
+  }
   ++pool.world_.log.task(rank, slot.number).ended;
+  if (is_mixed(slot)) half_ended(slot, block, part);
   pool.world_.progress();
+}
+
+template <base::Environment E>
+void ChipPool<E>::Site::half_placed(Slot& slot, std::uint32_t block, std::uint32_t part, std::uint32_t core) {
+  ChipRank<E>& mine = pool.engine_->rank(rank);
+  BlockHalves& of_block = halves.handed_over(mine.round(), slot.number, block, part, core);
+  if (!of_block.is_awaited) return;
+  mine.waits().notified(of_block.cell(part).cell, [this](window::WaitNode& node) { pool.engine_->wake(node); });
+}
+
+// What a block leaves in the counts of its cluster meets whoever comes next there: it is noted as this block's.
+template <base::Environment E>
+void ChipPool<E>::Site::half_ended(Slot& slot, std::uint32_t block, std::uint32_t part) {
+  halves.ended(slot.number, block, part, slot.parts(), [&](BlockHalves& of_block) {
+    const std::uint32_t lanes = pool.world_.chip.geometry.lanes();
+    for (const auto& [key, left] : of_block.tallies) {
+      const auto [half, from_cube, id] = key;
+      chip::Handover<E>& handover = device.handover(of_block.halves[0].core / lanes);
+      const chip::HalfLink link{half, from_cube, id};
+      chip::LeftBy& by = handover.left_by(link);
+      if (handover.count(link) == 0) by = {};
+      if (left > 0 && by.task == nullptr) by = {slot.name, slot.location, block};
+    }
+  });
+}
+
+template <base::Environment E>
+void ChipPool<E>::Site::note(DispatchRecord::Kind kind, const Slot& slot, std::uint32_t block, std::uint32_t part,
+                             std::uint32_t core, chip::Token token) {
+  DispatchLog* const records = pool.world_.records;
+  if (records == nullptr) return;
+  DispatchRecord record;
+  record.kind = kind;
+  record.time = E::now();
+  record.rank = rank;
+  record.task = slot.number;
+  record.block = block;
+  record.blocks = slot.block_count / slot.parts();
+  record.core = core;
+  record.token = token;
+  record.part = static_cast<std::uint8_t>(part);
+  record.parts = static_cast<std::uint8_t>(slot.parts());
+  record.cubes = static_cast<std::uint8_t>(slot.cores.cubes);
+  records->add(record, slot.name);
 }
 
 template <base::Environment E>

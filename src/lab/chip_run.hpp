@@ -15,6 +15,7 @@
 #include "lab/program_environment.hpp"
 #include "lab/protocol_environment.hpp"
 #include "lab/run.hpp"
+#include "lab/snapshot_log.hpp"
 #include "lab/standstill.hpp"
 
 namespace heddle::lab {
@@ -28,6 +29,8 @@ struct ChipRunSetup {
   Simulator& simulator;
   Observer* observer = nullptr;
   bool forces_waits = false;
+  DispatchLog* records = nullptr;
+  SnapshotLog* snapshot = nullptr;
 };
 
 template <base::Environment E>
@@ -48,6 +51,8 @@ class ChipRun final : NetworkSink {
   World& world() { return world_; }
   ChipEngine<E>& engine() { return *engine_; }
   RoundStatistics statistics() const;
+  // Of the run as it is now, unless one was taken of its failure.
+  void take_snapshot(snapshot::Taken when);
 
  private:
   using Engine = ChipEngine<E>;
@@ -72,6 +77,8 @@ class ChipRun final : NetworkSink {
   void pass_all_waits();
   std::optional<Error> explain(Engine& engine);
   Standstill describe(Engine& engine);
+  void look_at_standstill();
+  StuckHalf describe_half(int rank, const window::WaitNode& node);
 
   std::shared_ptr<ProgramBase> program_;
   const RunSpec& spec_;
@@ -84,6 +91,7 @@ class ChipRun final : NetworkSink {
   Call call_;
   std::optional<Error> error_;
   std::optional<Standstill> standstill_;
+  SnapshotLog* snapshot_ = nullptr;
   std::uint64_t edges_ = 0;
   std::uint64_t cancellations_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "host/engine_impl.hpp"
 #include "lab/chip_run.hpp"
 #include "lab/host_calls.hpp"
+#include "lab/snapshot_take.hpp"
 
 namespace heddle::lab {
 
@@ -36,6 +37,8 @@ ChipRun<E>::ChipRun(const ChipRunSetup& setup)
       forces_waits_(setup.forces_waits),
       world_(setup.simulator, setup.chip, setup.links, setup.spec, *this, setup.observer),
       pool_(world_) {
+  world_.records = setup.records;
+  snapshot_ = setup.snapshot;
   world_.faults.draw([&](const char* label, std::uint32_t alternatives) {
     return setup.simulator.choose(label, ChoiceKind::fault, alternatives);
   });
@@ -142,6 +145,7 @@ template <base::Environment E>
 bool ChipRun<E>::graphs(std::int64_t number) {
   if (spec_.session.reset_windows) engine_->windows().list().zero();
   world_.log.begin_round();
+  if (world_.records != nullptr) world_.records->begin_graph();
   if (world_.observer != nullptr) world_.observer->round_begins(number);
   if (!graph(number)) return false;
   if (world_.observer != nullptr) world_.observer->round_ends();
@@ -163,7 +167,7 @@ bool ChipRun<E>::graph(std::int64_t number) {
   for (int standstills = 0; !engine_->finished() && end == Simulator::End::idle; ++standstills) {
     if (standstills == (forces_waits_ ? chip_run::forced_most : chip_run::standstills_most)) break;
     const std::uint64_t before = world_.simulator.events();
-    end = heed(run_after([this] { forces_waits_ ? pass_all_waits() : pool_.standstill(); }));
+    end = heed(run_after([this] { forces_waits_ ? pass_all_waits() : look_at_standstill(); }));
     if (world_.simulator.events() <= before + 1) break;  // nothing came of it
   }
   if (end == Simulator::End::event_limit) {
@@ -182,6 +186,21 @@ template <base::Environment E>
 void ChipRun<E>::pass_all_waits() {
   for (int r = 0; r < spec_.ranks; ++r)
     engine_->rank(r).waits().release_all([this](window::WaitNode& node) { engine_->wake(node); });
+}
+
+// Before anything is done about it. What follows a failure is kept as it was when everything first stood still.
+template <base::Environment E>
+void ChipRun<E>::look_at_standstill() {
+  const bool has_failed = engine_->first_error().has_value();
+  if (snapshot_ != nullptr && !(has_failed && snapshot_->taken)) take_snapshot(snapshot::Taken::standstill);
+  pool_.standstill();
+  // It only looked like one: an ordinary store had changed a cell.
+  if (snapshot_ != nullptr && !engine_->first_error()) snapshot_->taken.reset();
+}
+
+template <base::Environment E>
+void ChipRun<E>::take_snapshot(snapshot::Taken when) {
+  snapshot_->taken = SnapshotTaker<E>(*engine_, world_, *snapshot_).take(when);
 }
 
 template <base::Environment E>
@@ -203,7 +222,11 @@ Standstill ChipRun<E>::describe(Engine& engine) {
       wait.task = {r, slot.number};
       wait.block = node.deferred ? -1 : node.block;
       if (!node.deferred) wait.core = pool_.core_name(r, static_cast<const LabFiber<E>*>(node.waiter)->core);
-      wait.cell = name_of(node.signal);
+      if (node.half != nullptr) {
+        wait.half = describe_half(r, node);
+      } else {
+        wait.cell = name_of(node.signal);
+      }
       wait.has = window::load<E>(node.signal);
       wait.needs = node.value;
       wait.compare = base::sign_of(node.compare);
@@ -211,6 +234,9 @@ Standstill ChipRun<E>::describe(Engine& engine) {
     });
     const auto snapshot = pool_.device(r).snapshot();
     for (const auto& core : snapshot.cores) {
+      if (core.state == chip::CoreState::gated)
+        still.gated.push_back({r, pool_.core_name(r, core.core), core.running.slot->name, core.running.block,
+                               core.running.slot->location});
       if (!core.withholds) continue;
       const auto& given = core.pending ? core.pending : core.running;
       if (!given) continue;
@@ -231,6 +257,45 @@ Standstill ChipRun<E>::describe(Engine& engine) {
            std::tie(right.task.rank, right.task.serial, right.block, right.cell.cell);
   });
   return still;
+}
+
+template <base::Environment E>
+StuckHalf ChipRun<E>::describe_half(int rank, const window::WaitNode& node) {
+  using What = window::HalfWait::What;
+  const auto& slot = *static_cast<const graph::Slot<E>*>(node.task);
+  const std::uint32_t lanes = world_.chip.geometry.lanes();
+  const std::uint32_t core = static_cast<const LabFiber<E>*>(node.waiter)->core;
+  StuckHalf half;
+  half.wait = *node.half;
+  half.cluster = core / lanes;
+  half.block = static_cast<std::uint32_t>(node.block) / slot.parts();
+  half.part = static_cast<std::uint32_t>(node.block) % slot.parts();
+  half.other_part = half.wait.is_cube ? slot.cores.cubes + half.wait.part : 0;
+  const BlockHalves* const block = pool_.halves(rank).find(slot.number, half.block);
+  if (block == nullptr) return half;
+  const BlockHalves::Half& other = block->halves[half.other_part];
+  chip::Device<E>& device = pool_.device(rank);
+  if (other.state != BlockHalves::State::nowhere) half.other_core = pool_.core_name(rank, other.core);
+  if (other.state == BlockHalves::State::begun) half.other = StuckHalf::Other::runs;
+  if (other.state == BlockHalves::State::ended) half.other = StuckHalf::Other::ended;
+  if (other.state == BlockHalves::State::placed) {
+    half.other = StuckHalf::Other::dispatched;
+    const chip::Seat<E>& seat = device.seat(other.core);
+    if (seat.pending && seat.running && seat.pending.slot == &slot && seat.pending.block == half.block) {
+      half.other = StuckHalf::Other::behind;
+      half.before = {rank, seat.running.slot->number};
+      half.before_part = seat.running.block * seat.running.slot->parts() + seat.running.part;
+    }
+  }
+  if (half.wait.what == What::placement || other.state == BlockHalves::State::nowhere) return half;
+  const bool is_room = half.wait.what == What::flag_room || half.wait.what == What::tile_room;
+  const bool is_tile = half.wait.what == What::tile || half.wait.what == What::tile_room;
+  const chip::HalfLink link{(half.wait.is_cube ? other.core : core) % lanes - 1, half.wait.is_cube == is_room,
+                            is_tile ? chip::tile_link : half.wait.flag};
+  if (const chip::LeftBy& by = device.handover(half.cluster).left_by(link); by.task != nullptr && is_room)
+    half.left =
+        "task " + std::string(by.task) + ", block " + std::to_string(by.block) + " (" + by.location.text() + ")";
+  return half;
 }
 
 template <base::Environment E>

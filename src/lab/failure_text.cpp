@@ -49,10 +49,9 @@ std::optional<std::string> unescaped(std::string_view text) {
   return result;
 }
 
-std::uint64_t checksum(std::string_view text) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  return hash;
+std::uint64_t checksum(std::string_view text, std::uint64_t before) noexcept {
+  for (const char letter : text) before = (before ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return before;
 }
 
 }  // namespace heddle::lab

@@ -15,7 +15,8 @@ std::string escaped(std::string_view text);
 // nullopt: no such escape.
 std::optional<std::string> unescaped(std::string_view text);
 
-// FNV-1a over the bytes.
-std::uint64_t checksum(std::string_view text) noexcept;
+// FNV-1a over the bytes; of a text in pieces, each piece is given the checksum of those before it.
+inline constexpr std::uint64_t checksum_of_nothing = 0xcbf29ce484222325U;
+std::uint64_t checksum(std::string_view text, std::uint64_t before = checksum_of_nothing) noexcept;
 
 }  // namespace heddle::lab

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/room.hpp"
 #include "host/engine_impl.hpp"
 #include "lab/host_calls.hpp"
 #include "lab/lab_environment.hpp"
@@ -116,7 +117,8 @@ const std::vector<NamedHelp>& host_constants() {
   return names;
 }
 
-RunResult run_on_host_lab(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, std::uint64_t seed) {
+RunResult run_on_host_lab(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, std::uint64_t seed,
+                          RoomUse* rooms) {
   const HostLabConfig config = config_of(spec);
   auto ground = std::make_unique<Ground>(config, spec, program);
   Options options;
@@ -143,6 +145,8 @@ RunResult run_on_host_lab(const std::shared_ptr<ProgramBase>& program, const Run
   result.statistics.notifies = ground->engine.total(Counts::notifies);
   result.error = rounds.error;
   if (result.error) result.verdict = verdict_for(result.error->code());
+  if (rooms != nullptr && outcome.finished())
+    for (int r = 0; r < spec.ranks; ++r) graph::add(*rooms, ground->engine.rank(r).core().room_use());
   if (!outcome.finished()) {
     // The runtime's own fault, whatever the program did.
     result.verdict = Verdict::unexplained;

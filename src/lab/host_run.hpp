@@ -17,7 +17,8 @@ struct HostLabConfig {
 };
 const std::vector<NamedHelp>& host_constants();
 
-// Throws Error(invalid_argument) for what a specification of this backend cannot have.
-RunResult run_on_host_lab(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, std::uint64_t seed);
+// `rooms`: see RunWatch. Throws Error(invalid_argument) for what a specification of this backend cannot have.
+RunResult run_on_host_lab(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, std::uint64_t seed,
+                          RoomUse* rooms = nullptr);
 
 }  // namespace heddle::lab

@@ -14,6 +14,8 @@
 
 #include "base/cancelled.hpp"
 #include "host/copy.hpp"
+#include "host/half_calls.hpp"
+#include "host/wait_check.hpp"
 #include "lab/chip_pool.hpp"
 
 namespace heddle::lab {
@@ -54,7 +56,10 @@ class LabBlock final : public heddle::detail::BlockServices {
     }
     settle_puts();
     E::catch_up();
-    if (world_.observer != nullptr) world_.observer->block_ends(me_);
+    if (world_.observer == nullptr) return;
+    if (cores().cubes != 0 && cores().vectors != 0 && !engine_.pool().was_stopped(rank_.index()))
+      world_.observer->half(me_, {});
+    world_.observer->block_ends(me_);
   }
 
   // Faults that end the kernel before it begins; they throw what the kernel would.
@@ -102,7 +107,7 @@ class LabBlock final : public heddle::detail::BlockServices {
   }
 
   void wait(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value) override {
-    check_own(signal);
+    host::check_wait(slot_, signal, rank_.index());
     before_access();
     E::charge(E::latency("latency.poll", world_.chip.timing.cached_poll));
     E::catch_up();
@@ -176,6 +181,61 @@ class LabBlock final : public heddle::detail::BlockServices {
     before_access();
     fiber_.cache.drop(data, bytes);
   }
+  void flag_set(std::int64_t flag, const Location& here) override {
+    charge_half("latency.flag_set", limits().flag_set);
+    host::set_flag(*this, flag, here);
+  }
+  void flag_wait(std::int64_t flag, const Location& here) override {
+    charge_half("latency.flag_wait", limits().flag_wait);
+    host::wait_flag(*this, flag, here);
+  }
+  void push(const heddle::detail::TileRef& tile, int part, const Location& here) override {
+    charge_half("latency.tile", limits().tile_issue, bytes_of(tile));
+    host::push_tile(*this, tile, part, here);
+  }
+  void pop(const heddle::detail::TileRef& tile, int part, const Location& here) override {
+    charge_half("latency.tile", limits().tile_issue, bytes_of(tile));
+    host::pop_tile(*this, tile, part, here);
+  }
+
+  // ---- for host/half_calls.hpp
+  const chip::Handovers& limits() const { return world_.chip.handovers; }
+  bool values() const { return world_.spec.values; }
+  Cores cores() const { return slot_.cores; }
+  std::uint32_t number_of_part() const { return me_.block % slot_.parts(); }
+  chip::Handover<E>& handover() {
+    return engine_.pool().device(rank_.index()).handover(fiber_.core / world_.chip.geometry.lanes());
+  }
+  std::uint32_t half_of(std::uint32_t part, const window::HalfWait& wait) {
+    const std::uint32_t lanes = world_.chip.geometry.lanes(), number = slot_.cores.cubes + part;
+    if (number == number_of_part()) return fiber_.core % lanes - 1;
+    BlockHalves& block = halves();
+    if (block.is_placed[number] == 0) {
+      window::HalfWait placement = wait;
+      placement.what = window::HalfWait::What::placement;
+      block.is_awaited = true;
+      park(block.cell(number), Compare::ge, 1, UINT64_MAX, &placement);
+      if (block.is_placed[number] == 0) return 0;  // a rehearsal that lets every wait pass
+    }
+    return block.halves[number].core % lanes - 1;
+  }
+  void until(const chip::HalfLink& link, const window::HalfWait& wait, Compare compare, std::int64_t value) {
+    const heddle::detail::SignalRef cell = handover().cell(link);
+    if (window::satisfied<E>(cell, compare, value)) return;
+    ++world_.waits_parked;
+    park(cell, compare, value, UINT64_MAX, &wait);
+  }
+  void changed(const chip::HalfLink& link, bool gave, std::uint32_t part, const Location& here) {
+    const heddle::detail::SignalRef cell = handover().cell(link);
+    halves().tally(link) += gave ? 1 : -1;
+    if (world_.observer != nullptr) {
+      world_.observer->half(
+          me_, {gave ? HalfEvent::Kind::gave : HalfEvent::Kind::took, link.from_cube, link.id == chip::tile_link,
+                link.id, part, fiber_.core / world_.chip.geometry.lanes(), cell, here});
+    }
+    rank_.waits().notified(cell.cell, [this](window::WaitNode& node) { engine_.wake(node); });
+  }
+
   bool cancelled() override { return rank_.cancelled(); }
   void spend(std::uint64_t nanoseconds) override {
     E::charge(slow_ * nanoseconds);
@@ -212,11 +272,6 @@ class LabBlock final : public heddle::detail::BlockServices {
     if (peer < 0 || peer >= engine_.ranks())
       throw Error(Code::kernel_failed, std::string(what) + ": there is no rank " + std::to_string(peer) +
                                            "; the session has " + std::to_string(engine_.ranks()));
-  }
-  void check_own(const heddle::detail::SignalRef& signal) const {
-    if (signal.rank != rank_.index())
-      throw Error(Code::kernel_failed, "wait: the cell belongs to rank " + std::to_string(signal.rank) +
-                                           "; a block waits on its own rank's cells");
   }
   PeerTraffic& traffic(int peer) {
     for (PeerTraffic& each : traffic_)
@@ -269,8 +324,22 @@ class LabBlock final : public heddle::detail::BlockServices {
     look_at_arguments();
   }
 
+  BlockHalves& halves() { return *engine_.pool().halves(rank_.index()).find(slot_.number, me_.block / slot_.parts()); }
+  void charge_half(const char* label, const base::Latency& latency, std::uint64_t bytes = 0) {
+    before_access();
+    const std::uint64_t rate = limits().tile_bandwidth;
+    E::charge(E::latency(label, latency) + (rate == 0 ? 0 : bytes / rate));
+    E::catch_up();
+  }
+  static std::uint64_t bytes_of(const heddle::detail::TileRef& tile) {
+    std::uint64_t bytes = tile.element_bytes;
+    for (int d = 0; d < tile.rank; ++d) bytes *= static_cast<std::uint64_t>(tile.shape[d]);
+    return bytes;
+  }
+
   // Parks this core until the condition holds (or the time has come, for a test).
-  void park(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value, std::uint64_t deadline) {
+  void park(const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value, std::uint64_t deadline,
+            const window::HalfWait* half = nullptr) {
     window::WaitNode node;
     node.signal = signal;
     node.compare = compare;
@@ -278,6 +347,7 @@ class LabBlock final : public heddle::detail::BlockServices {
     node.waiter = &fiber_;
     node.task = &slot_;
     node.block = me_.block;
+    node.half = half;
     if (rank_.waits().enter(node)) {
       // Whoever takes the node out of the table resumes this fiber, and until then holds on to the node. A token that
       // an earlier wake has left is none for this wait.

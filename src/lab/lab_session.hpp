@@ -65,6 +65,10 @@ class LabSession final : public heddle::detail::SessionImpl {
   int ranks() const override { return spec_.ranks; }
   int threads() const override { return 1; }
   std::int64_t rounds_run() const override { return round_ + 1; }
+  RoomUse room_use(int rank) const override {
+    memory_.check_rank(rank);
+    return chips_->engine().rank(rank).core().room_use();
+  }
 
  private:
   using Chips = ChipRun<ProgramEnvironment>;

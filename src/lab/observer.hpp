@@ -30,6 +30,7 @@ struct TaskFacts {
   bool always_runs = false;                         // has a kernel and no predicate: all its blocks run
   std::span<const heddle::detail::ArgRecord> args;  // placed; valid during the call
   std::span<const TaskId> producers;                // the tasks that it waits for, explicit and inferred
+  Cores cores;                                      // that a block takes
 };
 
 // A block of a task. `core` is its place: "cluster 3 vector 1".
@@ -48,6 +49,19 @@ struct Piece {
   std::int64_t shape[max_tensor_rank]{};
   std::int64_t stride[max_tensor_rank]{};               // bytes
   const heddle::detail::WindowTable* window = nullptr;  // null: not in a window
+};
+
+// What a half of a mixed block does to a count that it shares with the other side; or, that it ended by itself.
+struct HalfEvent {
+  enum class Kind : std::uint8_t { gave, took, ended };
+  Kind kind = Kind::ended;
+  bool from_cube = false;          // who gives
+  bool tile = false;               // a push or pop, and no flag
+  std::uint32_t flag = 0;          // its number
+  std::uint32_t part = 0;          // the vector half
+  std::uint32_t cluster = 0;       // of the rank
+  heddle::detail::SignalRef cell;  // the count
+  Location location;               // of the call
 };
 
 class Observer {
@@ -79,6 +93,7 @@ class Observer {
                       std::int64_t /*value*/, Notify, Order) {}
   virtual void notify_arrived(std::uint64_t /*notify_id*/) {}
   virtual void fence(const BlockId&, int /*peer; -1: all (quiet)*/) {}
+  virtual void half(const BlockId&, const HalfEvent&) {}
   // A block begins to wait: its condition does not hold yet. It ends satisfied, or with the block.
   virtual void wait_begins(const BlockId&, const heddle::detail::SignalRef&, Compare, std::int64_t /*value*/) {}
   // A wait of a block (or a test that said yes) was satisfied by the cell's present value. `deferred`: a condition of

@@ -65,6 +65,9 @@ class ObserverSet final : public Observer {
   void fence(const BlockId& id, int peer) override {
     for (Observer* each : all_) each->fence(id, peer);
   }
+  void half(const BlockId& id, const HalfEvent& event) override {
+    for (Observer* each : all_) each->half(id, event);
+  }
   void wait_begins(const BlockId& id, const heddle::detail::SignalRef& signal, Compare compare,
                    std::int64_t value) override {
     for (Observer* each : all_) each->wait_begins(id, signal, compare, value);

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "base/sanitizer.hpp"
+#include "graph/room.hpp"
 #include "lab/checkers/checkers.hpp"
 #include "lab/chip_run.hpp"
 #include "lab/chips/chips.hpp"
 #include "lab/host_run.hpp"
 #include "lab/observer_set.hpp"
+#include "lab/snapshot_finish.hpp"
 #include "lab/strategies/default.hpp"
 #include "lab/trace_log.hpp"
 #include "lab/verdicts.hpp"
@@ -88,7 +90,9 @@ void settle(RunResult& result, ChipRun<E>& run, const std::optional<Finding>& fi
   if (result.verdict == Verdict::deadlock && still && !still->waits.empty())
     result.chain = chain_of(*still, rehearse(program, spec, still->round));
   if (finding) {
-    if (result.error && result.verdict == Verdict::deadlock) {
+    // Of a deadlock that comes of a flag that was left unbalanced, the kernel that left it is the culprit.
+    const bool explains = finding->error.code() == Code::flags_unbalanced;
+    if (result.error && result.verdict == Verdict::deadlock && !explains) {
       result.chain.push_back("before that, " + finding->error.message());
     } else {
       Error first = finding->error;
@@ -114,9 +118,27 @@ void tell(RunResult& result, const World& world) {
   for (const StruckFault& struck : world.faults.struck()) result.sentence += "; " + struck.where;
 }
 
+// A run that failed without coming to a standstill is told as it is now.
+template <base::Environment E>
+void finish(SnapshotLog& log, const RunResult& result, ChipRun<E>& run, const std::shared_ptr<ProgramBase>& program,
+            const RunSpec& spec) {
+  const bool stood_still = log.taken && result.verdict != Verdict::race && result.verdict != Verdict::stale_read;
+  if (result.passed()) {
+    log.taken.reset();
+  } else {
+    if (!stood_still) run.take_snapshot(snapshot::Taken::failure);
+    const std::int64_t round = result.rounds_done;
+    std::optional<NotifyMap> notifiers;
+    if (log.taken->taken == snapshot::Taken::standstill) notifiers = rehearse(program, spec, round);
+    finish_snapshot(*log.taken, spec, result, run.world().faults, notifiers ? &*notifiers : nullptr, round);
+  }
+  log.end();
+}
+
 template <base::Environment E>
 RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, const chip::Config& chip,
-                    Simulator& simulator, TraceLog* trace) {
+                    Simulator& simulator, const RunWatch& watch) {
+  TraceLog* const trace = watch.trace;
   std::optional<CheckerSet> checkers;
   if (!spec.checkers.empty()) checkers.emplace(spec.checkers, spec.ranks);
   ObserverSet watching;
@@ -125,9 +147,13 @@ RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& 
     trace->begin(simulator, chip.geometry, spec.ranks);
     watching.add(*trace);
   }
+  if (watch.snapshot != nullptr) {
+    watch.snapshot->begin(simulator, chip.geometry, spec.ranks, spec.session.reset_windows);
+    watching.add(*watch.snapshot);
+  }
   const LinkTable links;
   RunResult result;
-  ChipRun<E> run({program, spec, chip, links, simulator, watching.get()});
+  ChipRun<E> run({program, spec, chip, links, simulator, watching.get(), false, watch.records, watch.snapshot});
   std::optional<Finding> finding;
   for (std::int64_t round = 0; round < spec.rounds; ++round) {
     const bool passed = run.round(round);
@@ -149,9 +175,12 @@ RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& 
   result.blocks = world.blocks_run;
   result.taken = simulator.taken();
   if (trace != nullptr) trace->end();
+  if (watch.rooms != nullptr)
+    for (int r = 0; r < spec.ranks; ++r) graph::add(*watch.rooms, run.engine().rank(r).core().room_use());
   settle(result, run, finding, program, spec);
   tell(result, world);
   for (const StruckFault& struck : world.faults.struck()) result.faults.push_back(struck.where);
+  if (watch.snapshot != nullptr) finish(*watch.snapshot, result, run, program, spec);
   return result;
 }
 
@@ -210,7 +239,7 @@ bool same_failure(const RunResult& left, const RunResult& right) {
 }
 
 RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, Strategy& strategy,
-                   std::uint64_t seed, bool record_choices, TraceLog* trace) {
+                   std::uint64_t seed, bool record_choices, const RunWatch& watch) {
   if (program == nullptr) detail::throw_invalid("there is no program to run");
   if (spec.ranks < 1 || spec.ranks > 1024)
     detail::throw_invalid("ranks is " + std::to_string(spec.ranks) + "; allowed are 1 to 1024");
@@ -220,14 +249,14 @@ RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& s
   const __lsan::ScopedDisabler no_leak_check;
 #endif
   const RunningNow::Run running;
-  if (spec.chip == "host") return run_on_host_lab(program, spec, seed);
+  if (spec.chip == "host") return run_on_host_lab(program, spec, seed, watch.rooms);
   const chip::Config chip = chip_config(spec.chip, spec.chip_set);
   strategy.begin(seed, 0);
   Simulator::Options options;
   options.record_choices = record_choices;
   Simulator simulator(strategy, options);
-  if (spec.fidelity == Fidelity::protocol) return run_chips<ProtocolEnvironment>(program, spec, chip, simulator, trace);
-  return run_chips<ProgramEnvironment>(program, spec, chip, simulator, trace);
+  if (spec.fidelity == Fidelity::protocol) return run_chips<ProtocolEnvironment>(program, spec, chip, simulator, watch);
+  return run_chips<ProgramEnvironment>(program, spec, chip, simulator, watch);
 }
 
 const std::vector<NamedHelp>& fault_names() {

@@ -20,6 +20,8 @@
 
 namespace heddle::lab {
 
+class DispatchLog;
+class SnapshotLog;
 class TraceLog;
 
 enum class Fidelity : std::uint8_t { program, protocol };
@@ -72,10 +74,17 @@ struct RunResult {
 // Two results show the same failure: the same verdict, code and culprit.
 bool same_failure(const RunResult& left, const RunResult& right);
 
-// Throws Error(invalid_argument) for a specification out of range; never for what the program does. `trace`, of a run
-// on a simulated chip, is told what happens; it changes nothing.
+// Who is told of a run on simulated chips besides its result. None of them changes anything.
+struct RunWatch {
+  TraceLog* trace = nullptr;
+  DispatchLog* records = nullptr;
+  RoomUse* rooms = nullptr;         // set to what the ranks used of their rings, the most of any of them
+  SnapshotLog* snapshot = nullptr;  // of a run that fails
+};
+
+// Throws Error(invalid_argument) for a specification out of range; never for what the program does.
 RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, Strategy& strategy,
-                   std::uint64_t seed, bool record_choices = false, TraceLog* trace = nullptr);
+                   std::uint64_t seed, bool record_choices = false, const RunWatch& watch = {});
 
 struct NamedHelp {
   std::string name;

@@ -28,6 +28,22 @@ void NotifyMap::notify(const BlockId& block, std::uint64_t, const heddle::detail
   if (std::find(tasks.begin(), tasks.end(), block.task) == tasks.end()) tasks.push_back(block.task);
 }
 
+void NotifyMap::half(const BlockId& block, const HalfEvent& event) {
+  if (event.kind == HalfEvent::Kind::ended) return;
+  halves_.try_emplace({round_, block.task.rank, block.task.serial, event.kind == HalfEvent::Kind::gave, event.from_cube,
+                       event.tile, event.tile ? 0 : event.flag},
+                      event.location);
+}
+
+Location NotifyMap::of(const TaskId& task, const window::HalfWait& wait, std::int64_t round) const {
+  using What = window::HalfWait::What;
+  const bool needs_gift = wait.what == What::flag || wait.what == What::tile;
+  const bool tile = wait.what == What::tile || wait.what == What::tile_room;
+  const bool from_cube = needs_gift ? !wait.is_cube : wait.is_cube;
+  const auto found = halves_.find({round, task.rank, task.serial, needs_gift, from_cube, tile, tile ? 0 : wait.flag});
+  return found == halves_.end() ? Location() : found->second;
+}
+
 const std::vector<TaskId>& NotifyMap::of(const CellName& cell, std::int64_t round) const {
   static const std::vector<TaskId> none;
   const auto found = notifiers_.find({round, cell});
@@ -47,13 +63,28 @@ std::optional<Error> verdict_of(const Standstill& standstill, const FaultBook& f
         .at_task(dead.task, dead.block, dead.location)
         .with_hint("a dispatch was lost between the scheduler and this core: see the state of the core");
   }
+  if (std::optional<Error> halves = verdict_of_halves(standstill)) return halves;
   const auto holder = std::find_if(standstill.waits.begin(), standstill.waits.end(),
                                    [](const StuckWait& wait) { return !wait.core.empty(); });
-  if (holder == standstill.waits.end() || standstill.starved.empty()) return std::nullopt;
+  if (standstill.starved.empty()) return std::nullopt;
   const TaskId starved = standstill.starved.front();
   const LoggedTask& task = standstill.log->task(starved.rank, starved.serial);
-  return Error(Code::core_deadlock, "task " + std::string(task.name) + " of rank " + std::to_string(starved.rank) +
-                                        " is ready, and every core that it could run on is held by a block that waits")
+  const std::string ready = "task " + std::string(task.name) + " of rank " + std::to_string(starved.rank) +
+                            " is ready, and every core that it could run on is held ";
+  if (holder == standstill.waits.end()) {
+    const auto gate = std::find_if(standstill.gated.begin(), standstill.gated.end(),
+                                   [&](const DeadCore& each) { return each.rank == starved.rank; });
+    if (gate == standstill.gated.end()) return std::nullopt;
+    const auto count = std::count_if(standstill.gated.begin(), standstill.gated.end(),
+                                     [&](const DeadCore& each) { return each.rank == starved.rank; });
+    return Error(Code::core_deadlock, ready + "behind a gate: " + std::to_string(count) +
+                                          " cores wait for the producers of what was placed there early, " +
+                                          gate->core + " with task " + gate->task)
+        .at_rank(starved.rank)
+        .at_task(task.name, -1, task.location)
+        .with_hint("gated tasks must leave cores to what they wait for: a fault of the runtime, not of the program");
+  }
+  return Error(Code::core_deadlock, ready + "by a block that waits")
       .at_rank(starved.rank)
       .at_task(task.name, -1, task.location)
       .with_hint("order the waiting task after the one that it keeps from running, or let it wait by completes_when");
@@ -70,7 +101,8 @@ class Chain {
     const StuckWait* wait = first();
     while (wait != nullptr && sentences_.size() < most_sentences) {
       if (!seen_.insert(wait).second) {
-        sentences_.push_back("so it comes back to " + who(wait->task) + ": none of these can ever go on");
+        sentences_.push_back("so it comes back to " + (wait->half ? half_name(still_, *wait) : who(wait->task)) +
+                             ": none of these can ever go on");
         break;
       }
       wait = after(*wait);
@@ -106,6 +138,11 @@ class Chain {
   }
 
   const StuckWait* after(const StuckWait& wait) {
+    if (wait.half) {
+      sentences_.push_back(half_waits(still_, wait, notifiers_));
+      if (std::string why = half_blocked(still_, wait); !why.empty()) sentences_.push_back(std::move(why));
+      return after_half(still_, wait);
+    }
     std::string text = who(wait.task);
     if (wait.block >= 0) text += " block " + std::to_string(wait.block);
     text += " waits until " + wait.cell.text() + " is " + wait.compare + " " + std::to_string(wait.needs) + "; it is " +

@@ -10,11 +10,13 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "lab/faults.hpp"
 #include "lab/observer.hpp"
 #include "lab/submit_log.hpp"
+#include "window/half_wait.hpp"
 
 namespace heddle::lab {
 
@@ -34,13 +36,42 @@ class NotifyMap final : public Observer {
  public:
   void notify(const BlockId& block, std::uint64_t, const heddle::detail::SignalRef& signal, std::int64_t, Notify,
               Order) override;
+  void half(const BlockId& block, const HalfEvent& event) override;
+  void submitted(const TaskFacts& facts) override {
+    tasks_[{round_, facts.id.rank, facts.id.serial}] = {facts.name, facts.location};
+  }
   void round_begins(std::int64_t round) override { round_ = round; }
   // The tasks that notify a cell in a round, in the order in which they did.
   const std::vector<TaskId>& of(const CellName& cell, std::int64_t round) const;
+  // Its name and where it is submitted; an empty name when it was not.
+  std::pair<std::string, Location> task(const TaskId& task, std::int64_t round) const {
+    const auto found = tasks_.find({round, task.rank, task.serial});
+    return found == tasks_.end() ? std::pair<std::string, Location>{} : found->second;
+  }
+  // Where the halves of a task first do to a count what the wait needs; no file: they do not.
+  Location of(const TaskId& task, const window::HalfWait& wait, std::int64_t round) const;
 
  private:
+  using HalfKey = std::tuple<std::int64_t, int, std::uint32_t, bool, bool, bool, std::uint32_t>;
   std::int64_t round_ = 0;
   std::map<std::pair<std::int64_t, CellName>, std::vector<TaskId>> notifiers_;
+  std::map<std::tuple<std::int64_t, int, std::uint32_t>, std::pair<std::string, Location>> tasks_;
+  std::map<HalfKey, Location> halves_;  // round, rank, task, gives, from the cube, a tile, flag
+};
+
+// What a half of a mixed block waits for, and where the other half is.
+struct StuckHalf {
+  enum class Other : std::uint8_t { nowhere, behind, dispatched, runs, ended };
+  window::HalfWait wait;
+  std::uint32_t cluster = 0;
+  std::uint32_t block = 0, part = 0;  // of the task, and among the block's cores
+  std::uint32_t other_part = 0;
+  Other other = Other::nowhere;
+  std::string other_core;  // where it stands or runs
+  // The part of a block that runs on that core, when the other half stands behind it.
+  TaskId before;
+  std::uint32_t before_part = 0;  // of all the task's parts
+  std::string left;               // who has left something in the count, in words
 };
 
 struct StuckWait {
@@ -50,6 +81,7 @@ struct StuckWait {
   CellName cell;
   std::int64_t has = 0, needs = 0;
   std::string compare;
+  std::optional<StuckHalf> half;  // then `cell` means nothing
 };
 
 // A core whose task can neither run on nor be given to another core.
@@ -66,8 +98,23 @@ struct Standstill {
   std::int64_t round = 0;
   std::vector<StuckWait> waits;
   std::vector<DeadCore> dead;   // dispatched, and never taken up
+  std::vector<DeadCore> gated;  // given a task that may not begin before others end
   std::vector<TaskId> starved;  // ready, but every core that they could run on is held
 };
+
+// The wait of a task's part, or null.
+const StuckWait* wait_of_part(const Standstill& standstill, TaskId task, std::uint32_t part);
+
+// What is proved of halves that wait for each other, if that is what it comes to.
+std::optional<Error> verdict_of_halves(const Standstill& standstill);
+
+// "cube half of scale (rank 0, task 3) block 0"
+std::string half_name(const Standstill& standstill, const StuckWait& wait);
+// One sentence for a half's wait, and one for why the other half does not end it; that one may be empty.
+std::string half_waits(const Standstill& standstill, const StuckWait& wait, const NotifyMap& notifiers);
+std::string half_blocked(const Standstill& standstill, const StuckWait& wait);
+// The wait that this one waits for, or null.
+const StuckWait* after_half(const Standstill& standstill, const StuckWait& wait);
 
 // The error that the standstill proves, or none when it is an ordinary one of signals and rings.
 std::optional<Error> verdict_of(const Standstill& standstill, const FaultBook& faults);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chip/geometry.hpp"
+#include "lab/dispatch_log.hpp"
 #include "lab/faults.hpp"
 #include "lab/links.hpp"
 #include "lab/network.hpp"
@@ -38,6 +39,7 @@ struct World {
   Network network;
   SubmitLog log;
   Observer* observer;                    // null: nobody watches
+  DispatchLog* records = nullptr;        // null: hand-overs are not recorded
   std::uint64_t puts = 0, notifies = 0;  // numbers them
   std::uint64_t blocks_run = 0;
   std::uint64_t waits_parked = 0;

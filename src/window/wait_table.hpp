@@ -10,6 +10,7 @@
 
 #include "base/environment.hpp"
 #include "base/lock.hpp"
+#include "window/half_wait.hpp"
 #include "window/signal.hpp"
 
 namespace heddle::window {
@@ -25,6 +26,7 @@ struct WaitNode {
   void* waiter = nullptr;  // the fiber, or the slot of a deferred condition
   const void* task = nullptr;
   std::int64_t block = -1;
+  const HalfWait* half = nullptr;  // the cell is a count of the halves of a mixed block, and no signal
   WaitNode* next = nullptr;
 };
 

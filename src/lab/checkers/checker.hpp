@@ -123,6 +123,8 @@ class Checker {
   // An ordinary store or put of the block changed the cell.
   virtual void overwrites(CellIndex, BlockIndex, std::uint32_t /*op*/, int /*peer of a put*/) {}
   virtual void waited(AcquireIndex) {}
+  // A half of a mixed block, number `part` of it.
+  virtual void half(BlockIndex, const HalfEvent&) {}
 
  protected:
   Context& context_;

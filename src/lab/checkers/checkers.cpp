@@ -7,6 +7,7 @@
 #include "lab/checkers/bounds.hpp"
 #include "lab/checkers/credit.hpp"
 #include "lab/checkers/dependences.hpp"
+#include "lab/checkers/flags.hpp"
 #include "lab/checkers/lines.hpp"
 #include "lab/checkers/once.hpp"
 #include "lab/checkers/races.hpp"
@@ -23,6 +24,7 @@ const std::vector<NamedHelp>& checker_names() {
       {"credit", "a wait that passed on a notify of an earlier round or use, and missed its own"},
       {"visibility", "a read of a line that was not written back, or from a copy that was not invalidated"},
       {"lines", "two cores that store different bytes of one line, unordered"},
+      {"flags", "the halves of a mixed block set, push, wait and pop alike; what is left meets the next kernel"},
       {"bounds", "a put, get or scalar access that leaves its window part or argument"},
       {"dependences", "the edges that inference must find, computed once more from the bytes"},
       {"once", "every block of every task runs once, after its producers; every task completes once"},
@@ -41,6 +43,7 @@ CheckerSet::CheckerSet(const std::vector<std::string>& names, int ranks) : conte
   if (wanted("once")) checkers_.push_back(std::make_unique<Once>(context_));
   if (wanted("dependences")) checkers_.push_back(std::make_unique<Dependences>(context_));
   if (wanted("bounds")) checkers_.push_back(std::make_unique<Bounds>(context_));
+  if (wanted("flags")) checkers_.push_back(std::make_unique<Flags>(context_));
   if (wanted("lines")) checkers_.push_back(std::make_unique<Lines>(context_));
   if (wanted("visibility")) checkers_.push_back(std::make_unique<Visibility>(context_));
   if (wanted("races")) checkers_.push_back(std::make_unique<Races>(context_));
@@ -321,6 +324,22 @@ void CheckerSet::wait_satisfied(const BlockId& id, const heddle::detail::SignalR
   context_.learn(signal.window);
   const AcquireIndex index = context_.order.wait_satisfied(task, block, signal, compare, value);
   for (auto& checker : checkers_) checker->waited(index);
+}
+
+// What one half does before it sets a flag comes before what the other does after it has waited for that: as a released
+// notify and its wait, of which no other checker is told.
+void CheckerSet::half(const BlockId& id, const HalfEvent& event) {
+  constexpr std::uint64_t no_notify = std::uint64_t{1} << 63U;  // above the numbers of notifies
+  const BlockIndex block = find(id);
+  if (block == none) return;
+  if (event.kind == HalfEvent::Kind::gave) {
+    const std::uint64_t number = no_notify + half_gifts_++;
+    context_.order.notify(block, number, event.cell, 1, Notify::add, Order::released);
+    context_.order.notify_arrived(number);
+  } else if (event.kind == HalfEvent::Kind::took) {
+    context_.order.wait_satisfied(context_.order.block(block).task, block, event.cell, Compare::ge, 1);
+  }
+  for (auto& checker : checkers_) checker->half(block, event);
 }
 
 }  // namespace heddle::lab

@@ -49,6 +49,7 @@ class CheckerSet final : public Observer {
   void fence(const BlockId& id, int peer) override;
   void wait_satisfied(const BlockId& id, const heddle::detail::SignalRef& signal, Compare compare, std::int64_t value,
                       bool deferred) override;
+  void half(const BlockId& id, const HalfEvent& event) override;
 
  private:
   bool idle() const { return checkers_.empty() || context_.finding.has_value(); }
@@ -75,6 +76,7 @@ class CheckerSet final : public Observer {
   bool keeps_accesses_ = false;  // somebody asks for all of them
   bool keeps_writes_ = false;    // somebody asks for puts and stores
   bool keeps_lines_ = false;
+  std::uint64_t half_gifts_ = 0;                                   // numbers them
   std::unordered_map<std::uint64_t, checkers::AccessIndex> puts_;  // on their way; looked up only
 };
 

@@ -74,6 +74,7 @@ class Feed {
     bool manual = false;
     bool always_runs = true;
     std::uint32_t line = 0;
+    Cores cores = vector_core;
   };
   TaskId submit(int rank, const char* name, std::vector<Arg> args = {}, std::vector<TaskId> producers = {}) {
     return submit(rank, name, std::move(args), std::move(producers), How{});
@@ -99,6 +100,7 @@ class Feed {
     facts.always_runs = how.always_runs;
     facts.args = records;
     facts.producers = producers;
+    facts.cores = how.cores;
     set.submitted(facts);
     return facts.id;
   }

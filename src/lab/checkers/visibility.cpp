@@ -158,11 +158,14 @@ void Visibility::check_copy(BlockIndex block, std::uint32_t op, const graph::Reg
 
 void Visibility::report_stale_copy(BlockIndex block, const graph::Region& bytes, const std::string& by) {
   const TaskIndex task = context_.order.block(block).task;
+  const int rank = context_.order.task(task).id.rank;
+  const auto* const window = context_.window_at(rank, bytes.base);
+  const std::string where = window == nullptr ? "" : "; it is " + name_bytes(bytes.base, bytes.end(), rank, window, "");
   context_.report("visibility",
                   context_.error_at(Code::stale_read,
                                     "a load of " + std::to_string(bytes.extent) + " bytes by " +
                                         context_.who(task, block) + " was served from its cache, which had the line " +
-                                        "from before " + by + " changed it: the line was not invalidated",
+                                        "from before " + by + " changed it: the line was not invalidated" + where,
                                     task, block));
 }
 

@@ -16,9 +16,7 @@ struct Constant {
 };
 
 // A latency's mean is set by its name; its range then keeps its ratios.
-template <base::Latency chip::Timing::* Member>
-void set_latency(chip::Config& chip, std::uint64_t mean) {
-  base::Latency& latency = chip.timing.*Member;
+void set_mean(base::Latency& latency, std::uint64_t mean) {
   if (latency.mean == 0) {
     latency = {mean, mean, mean};
     return;
@@ -26,6 +24,10 @@ void set_latency(chip::Config& chip, std::uint64_t mean) {
   latency.least = latency.least * mean / latency.mean;
   latency.most = latency.most * mean / latency.mean;
   latency.mean = mean;
+}
+template <base::Latency chip::Timing::* Member>
+void set_latency(chip::Config& chip, std::uint64_t mean) {
+  set_mean(chip.timing.*Member, mean);
 }
 
 constexpr std::uint64_t latency_most = 1'000'000'000;
@@ -56,6 +58,22 @@ const Constant constants[] = {
      3'600'000'000'000, [](chip::Config& chip, std::uint64_t value) { chip.timing.sync_start_bound = value; }},
     {"withheld_finish_bound", "ns that a pending task may stay untouched behind a finished one", 1'000,
      3'600'000'000'000, [](chip::Config& chip, std::uint64_t value) { chip.timing.withheld_finish_bound = value; }},
+    {"early_dispatch", "whether tasks are placed behind gates while their producers run: 0 or 1", 0, 1,
+     [](chip::Config& chip, std::uint64_t value) { chip.early.on = value != 0; }},
+    {"gated_share", "percent of a scheduler's cores of one kind that may stand behind gates", 0, 100,
+     [](chip::Config& chip, std::uint64_t value) { chip.early.share = static_cast<std::uint32_t>(value); }},
+    {"flag_set", "ns of setting a flag", 0, latency_most,
+     [](chip::Config& chip, std::uint64_t value) { set_mean(chip.handovers.flag_set, value); }},
+    {"flag_wait", "ns of waiting for a flag that is there", 0, latency_most,
+     [](chip::Config& chip, std::uint64_t value) { set_mean(chip.handovers.flag_wait, value); }},
+    {"tile_issue", "ns of a push or pop, besides its bytes", 0, latency_most,
+     [](chip::Config& chip, std::uint64_t value) { set_mean(chip.handovers.tile_issue, value); }},
+    {"tile_bandwidth", "bytes per ns of a push or pop; 0: no limit", 0, 1'000'000,
+     [](chip::Config& chip, std::uint64_t value) { chip.handovers.tile_bandwidth = value; }},
+    {"flag_most", "that a flag counts to", 1, 1'000'000,
+     [](chip::Config& chip, std::uint64_t value) { chip.handovers.flag_most = static_cast<std::uint32_t>(value); }},
+    {"tile_queue", "tiles that the queue between two halves holds", 1, 1'024,
+     [](chip::Config& chip, std::uint64_t value) { chip.handovers.tiles = static_cast<std::uint32_t>(value); }},
     {"core_bandwidth", "bytes per ns that one core can use of its device's memory; 0: no limit", 0, 1'000'000,
      [](chip::Config& chip, std::uint64_t value) { chip.rates.core_bandwidth = value; }},
 };

@@ -29,6 +29,19 @@ chip::Timing timing() {
   return timing;
 }
 
+// Published is that there are flags, that they count, and that their numbers are few; all figures are assumed.
+chip::Handovers handovers() {
+  chip::Handovers handovers;
+  handovers.flags = 16;
+  handovers.flag_most = 15;
+  handovers.tiles = 4;
+  handovers.flag_set = {20, 30, 60};
+  handovers.flag_wait = {20, 30, 60};
+  handovers.tile_issue = {40, 60, 120};
+  handovers.tile_bandwidth = 128;
+  return handovers;
+}
+
 }  // namespace
 
 chip::Config a2a3_chip() {
@@ -36,6 +49,7 @@ chip::Config a2a3_chip() {
   chip.name = "a2a3";
   chip.geometry = {24, 2, 3};  // published
   chip.timing = timing();
+  chip.handovers = handovers();
   chip.rates = {1'600, 32, 12'000, 64};                              // assumed
   chip.memory = {64ULL << 30U, 192ULL << 10U, 1'024ULL << 10U, 64};  // published; the cube's local memory assumed
   chip.counter_hz = 50'000'000;                                      // published
@@ -47,6 +61,7 @@ chip::Config a5_chip() {
   chip.name = "a5";
   chip.geometry = {36, 2, 4};  // published
   chip.timing = timing();
+  chip.handovers = handovers();
   chip.rates = {3'200, 48, 20'000, 128};                              // assumed
   chip.memory = {128ULL << 30U, 256ULL << 10U, 1'024ULL << 10U, 64};  // the line published, sizes assumed
   chip.counter_hz = 1'000'000'000;                                    // published
