@@ -56,6 +56,7 @@ class Replay {
   template <class Handle>
   void keep(int number, const Handle& handle);
   bool all_ran() const;
+  std::uint64_t kernel_calls() const;
   std::string check_blocks() const;
   std::string check_order() const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random programs on the host backend against the serial interpreter. HEDDLE_SEED chooses the first program,
-// HEDDLE_GRAPHS how many there are.
+// Random programs on the host backend and on simulated chips against the serial interpreter. HEDDLE_SEED chooses the
+// first program, HEDDLE_GRAPHS how many there are.
 #include "tests/random_graph.hpp"
 
 #include <gtest/gtest.h>
@@ -27,11 +27,12 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
 }
 std::uint64_t first_seed() { return from_environment("HEDDLE_SEED", 20'000'000); }
-std::uint64_t graphs() {
+// `most` where the compiler optimizes and nothing watches.
+std::uint64_t graphs(std::uint64_t most) {
 #if defined(__OPTIMIZE__) && !HEDDLE_ASAN && !HEDDLE_TSAN
-  return from_environment("HEDDLE_GRAPHS", 20'000);
+  return from_environment("HEDDLE_GRAPHS", most);
 #else
-  return from_environment("HEDDLE_GRAPHS", 1'000);
+  return from_environment("HEDDLE_GRAPHS", most / 20);
 #endif
 }
 
@@ -99,11 +100,35 @@ SessionConfig random_config(Random& random, const Need& least, Coverage& coverag
   return config;
 }
 
-std::string text_of(const SessionConfig& config, int threads) {
-  return "threads " + std::to_string(threads) + ", task_window " + std::to_string(config.ring.task_window) +
-         ", heap_bytes " + std::to_string(config.ring.heap_bytes) + ", dep_pool " +
-         std::to_string(config.ring.dep_pool) + ", region_entries " + std::to_string(config.region_entries) +
-         ", checked " + std::to_string(config.checked);
+// Where programs run, and how a person would ask for it.
+struct Place {
+  Device device;
+  std::string text;
+};
+
+Place host(int threads) {
+  return {Device::open("host", {.ranks = 1, .threads = threads}), "host, threads " + std::to_string(threads)};
+}
+
+// Any chip, from one cluster to all that it has.
+Place random_chip(Random& random) {
+  static constexpr std::array chips{"ideal", "a2a3", "a5"};
+  static constexpr std::array strategies{"random", "pct", "delay", "walk"};
+  const std::string chip = chips[static_cast<std::size_t>(random.below(3))];
+  DeviceConfig config{.ranks = 1};
+  config.seed = random.next() >> 1U;
+  config.strategy = strategies[static_cast<std::size_t>(random.below(4))];
+  config.chip_set["early_dispatch"] = random.chance(70) ? 1U : 0U;
+  if (random.chance(80)) config.chip_set["clusters"] = static_cast<std::uint64_t>(random.between(1, 12));
+  std::string text = "lab:" + chip + ", seed " + std::to_string(config.seed) + ", strategy " + config.strategy;
+  for (const auto& [name, value] : config.chip_set) text += ", " + name + " " + std::to_string(value);
+  return {Device::open("lab:" + chip, config), text};
+}
+
+std::string text_of(const SessionConfig& config) {
+  return "task_window " + std::to_string(config.ring.task_window) + ", heap_bytes " +
+         std::to_string(config.ring.heap_bytes) + ", dep_pool " + std::to_string(config.ring.dep_pool) +
+         ", region_entries " + std::to_string(config.region_entries) + ", checked " + std::to_string(config.checked);
 }
 
 // Leaves out steps one by one for as long as the rest still differs.
@@ -133,13 +158,13 @@ Program shrunk(Device& device, const SessionConfig& config, Program program, boo
   return program;
 }
 
-void report(Device& device, const SessionConfig& config, const Case& failed, std::uint64_t session_seed,
+void report(Place& place, const SessionConfig& config, const Case& failed, std::uint64_t session_seed,
             const std::string& difference) {
   ADD_FAILURE() << "program " << failed.program.seed << " (HEDDLE_SEED=" << session_seed
                 << " HEDDLE_GRAPHS=" << graphs_in_session << " repeats its session): " << difference << "\n"
-                << text_of(config, device.threads()) << "\n"
+                << place.text << ", " << text_of(config) << "\n"
                 << "what is left of it and still fails:\n"
-                << describe(shrunk(device, config, failed.program, true));
+                << describe(shrunk(place.device, config, failed.program, true));
 }
 
 void count(const Case& one, Coverage& coverage) {
@@ -152,12 +177,10 @@ void count(const Case& one, Coverage& coverage) {
   }
 }
 
-TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
-  const std::uint64_t first = first_seed(), number = graphs();
+// Sessions of programs, each on the place that `place_of` draws.
+template <class PlaceOf>
+Coverage replay_all(std::uint64_t first, std::uint64_t number, PlaceOf&& place_of) {
   std::cout << "seed " << first << ", " << number << " graphs" << std::endl;
-  std::vector<Device> devices;
-  for (int threads = 1; threads <= 3; ++threads)
-    devices.push_back(Device::open("host", {.ranks = 1, .threads = threads}));
   Coverage coverage;
   for (std::uint64_t done = 0; done < number; done += graphs_in_session) {
     std::vector<Case> cases;
@@ -168,25 +191,45 @@ TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
       count(cases.back(), coverage);
     }
     Random random(first + done);
-    Device& device = devices[random.next() % devices.size()];
+    auto&& place = place_of(random);
     const SessionConfig config = random_config(random, least, coverage);
-    Replayer session(device, config);
+    Replayer session(place.device, config);
     for (const Case& one : cases) {
       const std::string difference = session.run(one, true, coverage);
-      if (!difference.empty()) return report(device, config, one, first + done, difference);
+      if (difference.empty()) continue;
+      report(place, config, one, first + done, difference);
+      return coverage;
     }
   }
   std::cout << coverage.tasks << " tasks, " << coverage.edges << " edges, " << coverage.exact
             << " graphs with exact edges (" << coverage.superfluous << " edges too many), " << coverage.not_run
             << " false predicates, " << coverage.manual << " manual scopes, " << coverage.reads << " reads, "
             << coverage.tight << " tight sessions\n";
-  if (number < 500) return;  // too few to say anything of their variety
+  return coverage;
+}
+
+void expect_variety(const Coverage& coverage, std::uint64_t number) {
+  if (number < 500) return;  // too few to say anything of it
   EXPECT_GT(coverage.exact, number / 100);
   EXPECT_LT(coverage.superfluous, coverage.edges / 10'000 + 10);
   EXPECT_GT(coverage.not_run, number / 20);
   EXPECT_GT(coverage.manual, number / 20);
   EXPECT_GT(coverage.reads, number / 20);
   EXPECT_GT(coverage.tight, number / graphs_in_session / 10);
+}
+
+TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
+  const std::uint64_t number = graphs(20'000);
+  std::vector<Place> hosts;
+  for (int threads = 1; threads <= 3; ++threads) hosts.push_back(host(threads));
+  const Coverage coverage =
+      replay_all(first_seed(), number, [&](Random& random) -> Place& { return hosts[random.next() % hosts.size()]; });
+  expect_variety(coverage, number);
+}
+
+TEST(RandomGraph, ChipsOfAnyWidthDoTheSame) {
+  const std::uint64_t number = graphs(5'000);
+  expect_variety(replay_all(first_seed(), number, random_chip), number);
 }
 
 // The comparison above can fail: without edges it soon does. The tasks then race, which the thread sanitizer may not

@@ -184,10 +184,9 @@ TEST(Halves, FlagsThatAreLeftTroubleNobodyOnTheHostWhereNothingIsChecked) {
 }
 
 TEST(Halves, WaitThatNobodyEndsIsProvedAndTheReportNamesFlagAndHalf) {
-  std::uint32_t line = 0;
-  const Error error = failure_of({}, [&](Orchestrator& graph, const Io&) {
-    graph.spmd("lonely", mixed_cores, 2, [&](Block& block) {
-      line = __LINE__ + 1;
+  constexpr std::uint32_t line = __LINE__ + 3;
+  const Error error = failure_of({}, [](Orchestrator& graph, const Io&) {
+    graph.spmd("lonely", mixed_cores, 2, [](Block& block) {
       if (block.core() == Core::cube && block.index() == 1) block.flag_wait(7);
       if (block.core() == Core::vector && block.index() == 1 && block.part() == 0) block.flag_set(7);
     });
