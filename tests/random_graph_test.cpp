@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <heddle/heddle.hpp>
 #include <iostream>
 #include <string>
@@ -182,6 +183,7 @@ template <class PlaceOf>
 Coverage replay_all(std::uint64_t first, std::uint64_t number, PlaceOf&& place_of) {
   std::cout << "seed " << first << ", " << number << " graphs" << std::endl;
   Coverage coverage;
+  std::clock_t spent = 0;  // by the runs, of all threads
   for (std::uint64_t done = 0; done < number; done += graphs_in_session) {
     std::vector<Case> cases;
     Need least;
@@ -190,6 +192,7 @@ Coverage replay_all(std::uint64_t first, std::uint64_t number, PlaceOf&& place_o
       least.include(need(cases.back().program, cases.back().expected));
       count(cases.back(), coverage);
     }
+    const std::clock_t before = std::clock();
     Random random(first + done);
     auto&& place = place_of(random);
     const SessionConfig config = random_config(random, least, coverage);
@@ -200,11 +203,14 @@ Coverage replay_all(std::uint64_t first, std::uint64_t number, PlaceOf&& place_o
       report(place, config, one, first + done, difference);
       return coverage;
     }
+    spent += std::clock() - before;
   }
   std::cout << coverage.tasks << " tasks, " << coverage.edges << " edges, " << coverage.exact
             << " graphs with exact edges (" << coverage.superfluous << " edges too many), " << coverage.not_run
             << " false predicates, " << coverage.manual << " manual scopes, " << coverage.reads << " reads, "
-            << coverage.tight << " tight sessions\n";
+            << coverage.tight << " tight sessions, "
+            << coverage.tasks * CLOCKS_PER_SEC / std::max<std::clock_t>(spent, 1)
+            << " tasks per second of a processor\n";
   return coverage;
 }
 

@@ -62,4 +62,22 @@ struct ExchangeProgram {
   }
 };
 
+// 1,400 tasks of all kinds: 200 layers, each over four column blocks of one tensor, whose edges are inferred.
+struct LayersProgram {
+  static constexpr int layers = 200, columns = 4;
+  static constexpr std::int64_t rows = 64;
+  static void plan(Plan& plan) { plan.output<float>("x", {columns, rows}); }
+  static void rank(Orchestrator& graph, const Io& io) {
+    const auto x = io.output<float, 2>("x");
+    const auto step = [](Block& block, View<float, 2>) { block.spend(2'000); };
+    for (int layer = 0; layer < layers; ++layer) {
+      for (int column = 0; column < columns; ++column)
+        graph.spmd("part", column % 2 == 0 ? mixed_cores : cube_core, 8, step, inout(x.rows(column, 1)));
+      graph.spmd("join", vector_core, 16, step, inout(x));
+      graph.spmd("pairs", mixed_pair, 4, step, inout(x.rows(0, 2)));
+      graph.spmd("rest", vector_core, 4, step, inout(x.rows(2, 2)));
+    }
+  }
+};
+
 }  // namespace heddle::lab

@@ -48,6 +48,24 @@ void whole_schedules(benchmark::State& state) {
 }
 BENCHMARK(whole_schedules)->Arg(0)->Arg(1)->ArgName("checkers")->Unit(benchmark::kMicrosecond);
 
+// A round of 1,400 tasks on a whole chip. `tasks` is their number, as run.
+void layers_on_a5(benchmark::State& state) {
+  const std::shared_ptr<ProgramBase> program = make_program(LayersProgram{});
+  RunSpec spec;
+  spec.chip = "a5";
+  spec.ranks = 1;
+  const graph::MemoryReuse reuse;
+  const auto strategy = make_strategy("random");
+  std::uint64_t seed = 1, tasks = 0;
+  for (auto _ : state) {
+    const RunResult result = run_once(program, spec, *strategy, seed++);
+    if (!result.passed()) state.SkipWithError(result.sentence.c_str());
+    tasks = result.tasks;
+  }
+  state.counters["tasks"] = static_cast<double>(tasks);
+}
+BENCHMARK(layers_on_a5)->Unit(benchmark::kMillisecond);
+
 double processor_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
