@@ -99,6 +99,11 @@ std::string text_of(const lab::ShrinkReport& report, const LabOutcome& outcome, 
     text += "what decides\n";
   }
   for (const std::string& sentence : report.words) text += fmt::format("  {}\n", sentence);
+  if (report.nearest) {
+    text += "the nearest schedule that passes is this one\n";
+    for (const std::string& sentence : report.nearest->without) text += fmt::format("  without  {}\n", sentence);
+    for (const std::string& sentence : report.nearest->with) text += fmt::format("  with     {}\n", sentence);
+  }
   text += fmt::format("{} in all; {}\n", base::counted(static_cast<std::int64_t>(report.runs), "run"),
                       report.is_minimal    ? "nothing of it can be left out"
                       : report.interrupted ? "interrupted: there may be more to leave out"
@@ -121,14 +126,17 @@ void print_report(const ShrinkOptions& options, const RunPlan& plan, lab::Shrink
   Json json = to_json(result_of(small, report.result, outcome));
   Json settings = Json::object();
   for (const auto& [name, value] : report.failure.settings) settings[name] = value;
-  json.update({{"same_failure", report.is_shown},
-               {"before", to_json(report.before)},
-               {"after", to_json(report.after)},
-               {"settings", std::move(settings)},
-               {"words", report.words},
-               {"minimal", report.is_minimal},
-               {"tried", report.runs},
-               {"file", path.empty() ? Json(nullptr) : Json(path)}});
+  json.update(
+      {{"same_failure", report.is_shown},
+       {"before", to_json(report.before)},
+       {"after", to_json(report.after)},
+       {"settings", std::move(settings)},
+       {"words", report.words},
+       {"nearest_pass",
+        report.nearest ? Json{{"without", report.nearest->without}, {"with", report.nearest->with}} : Json(nullptr)},
+       {"minimal", report.is_minimal},
+       {"tried", report.runs},
+       {"file", path.empty() ? Json(nullptr) : Json(path)}});
   write_json(json);
 }
 

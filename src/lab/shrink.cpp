@@ -233,7 +233,11 @@ ShrinkReport shrink(const ShrinkConfig& config, const Shrinker& shrinker) {
     state.shrink_program();
     again = state.shrink_choices();
   }
-  return state.report(!state.is_spent());
+  const bool is_minimal = !state.is_spent();
+  std::optional<NearestPass> nearest = state.nearest_pass();
+  ShrinkReport report = state.report(is_minimal);
+  report.nearest = std::move(nearest);
+  return report;
 }
 
 }  // namespace heddle::lab

@@ -42,6 +42,12 @@ struct ShrinkProgress {
   ShrinkSize size;
 };
 
+// How a schedule that passes differs from the small one that fails, in sentences; either may be empty.
+struct NearestPass {
+  std::vector<std::string> without;  // what the failing one has, and this one takes the default for
+  std::vector<std::string> with;     // what this one has
+};
+
 struct ShrinkReport {
   bool is_shown = true;  // the failure of the file was shown when it was run again; else nothing else was tried
   Failure failure;       // the small one
@@ -50,7 +56,8 @@ struct ShrinkReport {
   std::uint64_t runs = 0;
   bool is_minimal = false;  // everything was tried
   bool interrupted = false;
-  std::vector<std::string> words;  // what is left of the choices, a sentence each; empty when the seed had to stay
+  std::vector<std::string> words;      // what is left of the choices, a sentence each; empty when the seed had to stay
+  std::optional<NearestPass> nearest;  // of what was found within the budget
 };
 
 struct Shrinker {

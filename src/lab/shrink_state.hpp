@@ -23,6 +23,9 @@ class ShrinkState {
   bool shrink_program();
   bool shrink_choices();
 
+  // Of what show() and the two above have left; nothing when none was found, or when the seed had to stay.
+  std::optional<NearestPass> nearest_pass();
+
   bool is_spent();
   ShrinkReport report(bool is_minimal);
 
@@ -51,6 +54,8 @@ class ShrinkState {
   void drop_groups(const std::string TakenChoice::* key);
   void drop_chunks();
   void drop_singles();
+  bool passes_with(std::vector<TakenChoice> choices);
+  std::optional<std::vector<TakenChoice>> passing_seed();
   ShrinkSize size_of(const Candidate& candidate, const RunResult& result) const;
   void tell(const char* what);
 

@@ -113,6 +113,58 @@ TEST(Shrink, LeavesOnlyWhatTheFailureNeeds) {
   EXPECT_EQ(report.failure.verdict, Verdict::deadlock);
 }
 
+TEST(Shrink, NamesOneChoiceThatThePassHangsOn) {
+  const Needs needs;
+  const ShrinkReport report = shrink(found(needs, large()), shrinker_of(needs));
+  ASSERT_TRUE(report.nearest);
+  EXPECT_THAT(report.nearest->without, testing::ElementsAre(report.words[0]));
+  EXPECT_THAT(report.nearest->with, SizeIs(0));
+}
+
+// It fails on an ordinary day: something out of the ordinary has to happen for it to pass.
+TEST(Shrink, NamesWhatMustHappenForAPass) {
+  Shrinker shrinker = shrinker_of({});
+  shrinker.make_runner = [](const Settings&) {
+    return [](const RunSpec& spec, Strategy& strategy, std::uint64_t seed, bool record) {
+      FakeRun run(strategy, seed, record);
+      std::uint32_t third = 0;
+      for (std::uint32_t i = 0; i < 40; ++i) {
+        const std::uint32_t taken = run.choose("latency.put", 1, i, 16);
+        if (i == 2) third = taken;
+      }
+      run.result.rounds_done = third > 4 ? spec.rounds : 0;
+      return third > 4 ? run.result : run.fail(Code::signal_deadlock, "stuck");
+    };
+  };
+  ShrinkConfig config;
+  Schedule schedule;
+  schedule.is_list = true;
+  const ScheduledRun run = run_schedule(shrinker.make_runner({}), shrinker.strategies, {}, schedule, false);
+  config.failure = to_failure({}, schedule, run.result);
+  const ShrinkReport report = shrink(config, shrinker);
+  ASSERT_TRUE(report.nearest);
+  EXPECT_THAT(report.nearest->without, SizeIs(0));
+  ASSERT_THAT(report.nearest->with, SizeIs(1));
+  EXPECT_THAT(report.nearest->with[0], HasSubstr("agent 1: the latency of put number 3"));
+}
+
+TEST(Shrink, SaysNothingOfAPassWhenThereIsNone) {
+  Shrinker shrinker = shrinker_of({});
+  shrinker.make_runner = [](const Settings&) {
+    return [](const RunSpec&, Strategy& strategy, std::uint64_t seed, bool record) {
+      FakeRun run(strategy, seed, record);
+      (void)run.choose("latency.put", 1, 0, 16);
+      return run.fail(Code::signal_deadlock, "stuck");
+    };
+  };
+  ShrinkConfig config;
+  Schedule schedule;
+  schedule.is_list = true;
+  const ScheduledRun run = run_schedule(shrinker.make_runner({}), shrinker.strategies, {}, schedule, false);
+  config.failure = to_failure({}, schedule, run.result);
+  EXPECT_FALSE(shrink(config, shrinker).nearest);
+}
+
 TEST(Shrink, TheSmallFailureIsShownByItsOwnFile) {
   const Needs needs;
   const ShrinkReport report = shrink(found(needs, large()), shrinker_of(needs));
