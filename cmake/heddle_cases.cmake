@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The hang gallery: each cases/NAME/NAME.cpp is the module NAME.so, beside the programs in a build.
+# The hang gallery: each cases/NAME/NAME.cpp is the module NAME.so, beside the programs in a build, and its case.json lies
+# beside it as NAME.case.json.
 include(heddle_program)
 
 file(GLOB case_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cases/*/*.cpp")
 set(HEDDLE_CASE_TARGETS)
+set(HEDDLE_CASE_FILES)
 add_custom_target(heddle_cases)
 foreach(source IN LISTS case_sources)
   cmake_path(GET source STEM name)
@@ -13,5 +15,7 @@ foreach(source IN LISTS case_sources)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME "${name}" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/cases" INSTALL_RPATH "$ORIGIN/../..")
   add_dependencies(heddle_cases ${target})
+  configure_file("${PROJECT_SOURCE_DIR}/cases/${name}/case.json" "${PROJECT_BINARY_DIR}/cases/${name}.case.json" COPYONLY)
+  list(APPEND HEDDLE_CASE_FILES "${PROJECT_BINARY_DIR}/cases/${name}.case.json")
   list(APPEND HEDDLE_CASE_TARGETS ${target})
 endforeach()

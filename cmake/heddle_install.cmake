@@ -11,6 +11,7 @@ if(TARGET heddle_command)
 endif()
 if(HEDDLE_PROGRAM_TARGETS)
   install(TARGETS ${HEDDLE_PROGRAM_TARGETS} ${HEDDLE_CASE_TARGETS} LIBRARY DESTINATION "${HEDDLE_INSTALL_PROGRAMDIR}")
+  install(FILES ${HEDDLE_CASE_FILES} DESTINATION "${HEDDLE_INSTALL_PROGRAMDIR}")
 endif()
 
 configure_package_config_file(cmake/heddle-config.cmake.in heddle-config.cmake

@@ -71,3 +71,10 @@ heddle_glob_twins(sources tests test)
 heddle_glob_sources(shared tests)
 list(FILTER shared EXCLUDE REGEX "/tests/modules/")
 heddle_add_test_executable(whole ${sources} ${shared})
+
+# Pages of reports, in a browser.
+if(TARGET heddle_command)
+  add_test(NAME whole/report_in_a_browser
+    COMMAND "${PROJECT_SOURCE_DIR}/scripts/check-report" $<TARGET_FILE:heddle_command> "${PROJECT_BINARY_DIR}/cases")
+  set_tests_properties(whole/report_in_a_browser PROPERTIES TIMEOUT 300 LABELS whole)
+endif()

@@ -18,6 +18,7 @@ namespace heddle::test {
 namespace {
 
 using Json = nlohmann::json;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -93,6 +94,33 @@ TEST(Explain, AFailureFileIsRunAgain) {
   const std::string other = folder.file("replayed.json");
   EXPECT_EQ(run_command(in_cases({"replay", file, "--snapshot", other})).exit_code, 0);
   EXPECT_EQ(content_of(other), content_of(snapshot));
+}
+
+TEST(Explain, WritesAPage) {
+  const TemporaryFolder folder;
+  const std::string file = std::string(HEDDLE_TEST_SOURCE_DIR) + "/tests/data/tp_notify_hang.snapshot.json";
+  const std::string page = folder.file("report.html");
+  const Outcome text = run_command({"explain", file, "--html", page});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, StartsWith("UNDECIDED\n"));
+  EXPECT_THAT(text.out, EndsWith("page in " + page + ": open it in a browser\n"));
+  EXPECT_THAT(content_of(page), StartsWith("<!DOCTYPE html>\n"));
+  EXPECT_THAT(content_of(page), EndsWith("</html>\n"));
+  EXPECT_EQ(json_of(run_command({"explain", file, "--html", page, "--json"})).at("html"), page);
+}
+
+TEST(Explain, APageThatCannotBeWrittenIsTold) {
+  const TemporaryFolder folder;
+  write(folder.file("x.json"), R"({"format": "heddle-snapshot", "version": 1})");
+  const Outcome nowhere = run_command({"explain", folder.file("x.json"), "--html", folder.file("none/x.html")});
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_THAT(nowhere.err, HasSubstr("--html: cannot open"));
+  EXPECT_EQ(nowhere.out, "");
+  const Outcome itself = run_command({"explain", folder.file("x.json"), "--html", folder.file("./x.json")});
+  EXPECT_EQ(itself.exit_code, 2);
+  EXPECT_THAT(itself.err, HasSubstr("is the file to explain"));
+  EXPECT_THAT(content_of(folder.file("x.json")), StartsWith("{\"format\"")) << "it is left as it was";
+  EXPECT_THAT(run_command({"explain", folder.file("x.json"), "--html", "/dev/full"}).err, HasSubstr("No space left"));
 }
 
 TEST(Explain, AForeignDumpIsExplainedAsFarAsItGoes) {

@@ -141,7 +141,8 @@ TEST(Documents, TheReadmeShowsTheExampleWithAMain) {
 
 TEST(Documents, TheReferenceOfTheCommandNamesEveryOptionAndNoOther) {
   std::set<std::string> known = options_in(run_command({"--help"}).out);
-  for (const char* command : {"list", "run", "hunt", "replay", "shrink", "size", "verify", "explain"})
+  for (const char* command :
+       {"list", "run", "hunt", "replay", "shrink", "size", "verify", "explain", "ladder", "cases"})
     known.merge(options_in(run_command({command, "--help"}).out));
   ASSERT_TRUE(known.contains("--ranks"));
   EXPECT_EQ(options_in(read(root / "docs/command.md")), known);
@@ -174,10 +175,13 @@ TEST(Documents, TheReferenceOfTheCommandNamesEveryFieldOfItsJson) {
     return json;
   };
   keys_of({"run", "vector_add", "--on", "lab:a2a3", "--json"});
+  keys_of({"run", module_path("stuck"), "--scheduler-timeout", "50", "--operation-timeout", "200", "--json"});
   const auto found = keys_of({"hunt", module_path("deadlock"), "--budget", "1000", "--json", "--out", folder.path()});
   keys_of({"replay", found.at("file"), "--json"});
   keys_of({"shrink", found.at("file"), "--json"});
   keys_of({"size", "vector_add", "--schedules", "4", "--json"});
+  keys_of({"ladder", module_path("deadlock"), "--budget", "16", "--json"});
+  keys_of({"cases", "half_line", "--json"});
   keys_of({"run", "vector_add", "--on", "lab:a2a3", "--stats", "--records", folder.file("records"), "--json"});
   keys_of({"verify", folder.file("records"), "--json"});
   const auto list = nlohmann::json::parse(run_command({"list", "--json", "--program-path", modules}).out);

@@ -85,6 +85,28 @@ struct WaitRecord {
   std::string text() const;
 };
 
+/// Where one worker stood when something ran for too long: a thread of the host, or a core of a simulated chip.
+struct WorkerRecord {
+  enum class State : std::uint8_t {
+    kernel,   ///< in a block's kernel
+    program,  ///< in a rank's program
+    idle,     ///< in the runtime's dispatcher, which has no work for it
+    unknown,  ///< it did not answer
+  } state = State::unknown;
+  std::string worker;              ///< "worker 3"; "rank 0 cluster 1 vector 0"
+  bool stuck = false;              ///< it is what the failure is about
+  int rank = -1;                   ///< whose kernel or program
+  std::string task;                ///< of a kernel
+  std::int64_t block = -1;         ///< of a kernel
+  Location submitted;              ///< where the task was submitted
+  std::string function;            ///< that it stands in; on a simulated chip, the call
+  Location at;                     ///< the line of it, as far as debug information tells
+  std::string instruction;         ///< "spin+0x1f in stuck.so"; empty when it is not known
+  std::vector<std::string> stack;  ///< from `function` outwards: "spin (stuck.cpp:12)"
+  /// One sentence.
+  std::string text() const;
+};
+
 /// The first failure of a run, whole. Later failures are attached and never replace it.
 class Error : public std::exception {
  public:
@@ -107,6 +129,8 @@ class Error : public std::exception {
   std::int64_t round() const noexcept;
   /// Deadlocks: everything that waits, in the order of rank, task and block.
   const std::vector<WaitRecord>& waits() const noexcept;
+  /// Something ran too long: where every worker stood at that time.
+  const std::vector<WorkerRecord>& workers() const noexcept;
   /// Failures that followed this one.
   const std::vector<Error>& attached() const noexcept;
   /// The whole report, several lines.
@@ -118,6 +142,7 @@ class Error : public std::exception {
   Error& in_round(std::int64_t round);
   Error& with_hint(std::string hint);
   Error& with_waits(std::vector<WaitRecord> waits);
+  Error& with_workers(std::vector<WorkerRecord> workers);
   Error& attach(Error later);
 
  private:

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/worker_report.hpp"
+
 namespace heddle {
 
 namespace {
@@ -35,6 +37,7 @@ struct Error::Body {
   std::string hint;
   std::int64_t round = -1;
   std::vector<WaitRecord> waits;
+  std::vector<WorkerRecord> workers;
   std::vector<Error> attached;
   std::string what;
 
@@ -95,6 +98,7 @@ Location Error::location() const noexcept { return body_->location; }
 const std::string& Error::hint() const noexcept { return body_->hint; }
 std::int64_t Error::round() const noexcept { return body_->round; }
 const std::vector<WaitRecord>& Error::waits() const noexcept { return body_->waits; }
+const std::vector<WorkerRecord>& Error::workers() const noexcept { return body_->workers; }
 const std::vector<Error>& Error::attached() const noexcept { return body_->attached; }
 
 Error& Error::at_rank(int rank) {
@@ -133,6 +137,15 @@ Error& Error::with_hint(std::string hint) {
 Error& Error::with_waits(std::vector<WaitRecord> waits) {
   for (WaitRecord& wait : waits) wait.location = kept(wait.location);
   own().waits = std::move(waits);
+  return *this;
+}
+
+Error& Error::with_workers(std::vector<WorkerRecord> workers) {
+  for (WorkerRecord& worker : workers) {
+    worker.submitted = kept(worker.submitted);
+    worker.at = kept(worker.at);
+  }
+  own().workers = std::move(workers);
   return *this;
 }
 
@@ -239,6 +252,7 @@ std::string Error::report() const {
   if (body.round >= 0) append(where, "round " + std::to_string(body.round));
   if (!where.empty()) text += "  at: " + where + "\n";
   if (!body.waits.empty()) text += report_waits(body.waits);
+  if (!body.workers.empty()) text += base::report_workers(body.workers);
   if (!body.hint.empty()) text += "  hint: " + body.hint + "\n";
   if (!body.attached.empty()) text += report_attached(body.attached);
   return text;

@@ -49,8 +49,8 @@ std::string explain_unexpected(const CLI::App& command) {
 
 /// Wrong use in one line: what is wrong, and where help is.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, const std::string& first) {
-  static const std::vector<std::string> commands{"list",   "run",  "hunt",   "replay",
-                                                 "shrink", "size", "verify", "explain"};
+  static const std::vector<std::string> commands{"list", "run",    "hunt",    "replay", "shrink",
+                                                 "size", "verify", "explain", "ladder", "cases"};
   if (first.empty()) return "say what to do: 'heddle list' or 'heddle run NAME'; see 'heddle --help'";
   const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
   if (!is_command && first.front() != '-') {
@@ -61,7 +61,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, const std
   const std::string help = is_command ? fmt::format("see 'heddle {} --help'", first) : "see 'heddle --help'";
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return explain_unexpected(command) + " (" + help + ")";
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
-      (first == "run" || first == "hunt" || first == "size")) {
+      (first == "run" || first == "hunt" || first == "size" || first == "ladder")) {
     return fmt::format("say which program to {}: 'heddle list' shows them, and {}", first, help);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first == "verify")
@@ -84,6 +84,8 @@ int parse_and_do(int argc, const char* const* argv) {
   ListOptions list_options;
   RunOptions run_options;
   HuntOptions hunt_options;
+  LadderOptions ladder_options;
+  CasesOptions cases_options;
   ReplayOptions replay_options;
   ShrinkOptions shrink_options;
   SizeOptions size_options;
@@ -92,6 +94,8 @@ int parse_and_do(int argc, const char* const* argv) {
   CLI::App* list_command = app.add_subcommand("list", "Show the programs, their parameters and the backends");
   CLI::App* run_command = app.add_subcommand("run", "Run a program and check what it computes");
   CLI::App* hunt_command = app.add_subcommand("hunt", "Look for a schedule under which a program fails");
+  CLI::App* ladder_command = app.add_subcommand("ladder", "Find out which layer a failure needs");
+  CLI::App* cases_command = app.add_subcommand("cases", "List the gallery of hangs, and run it");
   CLI::App* replay_command = app.add_subcommand("replay", "Show a failure again");
   CLI::App* shrink_command = app.add_subcommand("shrink", "Make a failure smaller");
   CLI::App* size_command = app.add_subcommand("size", "Find the least ring sizes with which a program passes");
@@ -100,6 +104,8 @@ int parse_and_do(int argc, const char* const* argv) {
   describe_list(*list_command, list_options);
   describe_run(*run_command, run_options);
   describe_hunt(*hunt_command, hunt_options);
+  describe_ladder(*ladder_command, ladder_options);
+  describe_cases(*cases_command, cases_options);
   describe_replay(*replay_command, replay_options);
   describe_shrink(*shrink_command, shrink_options);
   describe_size(*size_command, size_options);
@@ -113,6 +119,8 @@ int parse_and_do(int argc, const char* const* argv) {
     throw UsageError(explain(error, app, argc > 1 ? argv[1] : ""));
   }
   if (hunt_command->parsed()) return hunt(hunt_options);
+  if (ladder_command->parsed()) return ladder(ladder_options);
+  if (cases_command->parsed()) return cases(cases_options);
   if (replay_command->parsed()) return replay(replay_options);
   if (shrink_command->parsed()) return shrink(shrink_options);
   if (size_command->parsed()) return size(size_options);

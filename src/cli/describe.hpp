@@ -5,8 +5,10 @@
 
 #include <CLI/App.hpp>
 
+#include "cli/cases.hpp"
 #include "cli/explain.hpp"
 #include "cli/hunt.hpp"
+#include "cli/ladder.hpp"
 #include "cli/list.hpp"
 #include "cli/replay.hpp"
 #include "cli/run.hpp"
@@ -19,6 +21,8 @@ namespace heddle::cli {
 void describe_list(CLI::App& app, ListOptions& options);
 void describe_run(CLI::App& app, RunOptions& options);
 void describe_hunt(CLI::App& app, HuntOptions& options);
+void describe_ladder(CLI::App& app, LadderOptions& options);
+void describe_cases(CLI::App& app, CasesOptions& options);
 void describe_replay(CLI::App& app, ReplayOptions& options);
 void describe_shrink(CLI::App& app, ShrinkOptions& options);
 void describe_size(CLI::App& app, SizeOptions& options);

@@ -54,7 +54,7 @@ constexpr const char* explain_footer = R"(
 Examples:
   heddle run circular_handshake --on lab:a2a3 --snapshot stuck.json
   heddle explain stuck.json
-  heddle explain circular_handshake-7.heddle
+  heddle explain circular_handshake-7.heddle --html report.html
 
 The verdict, the chain of waits, who could have satisfied each of them and why it did not, and what was not recorded. A
 snapshot may come from another machine, or from another runtime: docs/snapshot.md says what it has to hold. Exit codes:
@@ -146,6 +146,8 @@ void describe_explain(CLI::App& app, ExplainOptions& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("--snapshot", options.snapshot, "Of a failure file: write the snapshot of its run")->type_name("FILE");
+  app.add_option("--html", options.html, "Write the report as a page for a browser, which needs nothing else")
+      ->type_name("FILE");
   add_program_path(app, options.program_path, nullptr);
   add_text(app, "--patience", options.patience, "TIME",
            "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 
 #include "cli/failure.hpp"
 #include "cli/failure_path.hpp"
@@ -94,14 +96,26 @@ int explain(const ExplainOptions& options) {
     }
   }
   const doctor::Report report = doctor::diagnose(*snapshot);
+  if (options.html) {
+    std::error_code none;  // one of them does not exist
+    if (std::filesystem::equivalent(*options.html, options.file, none))
+      throw UsageError("--html: " + *options.html + " is the file to explain; give the page a name of its own");
+    try {
+      write_page(*options.html, report, *snapshot);
+    } catch (const Error& error) {
+      throw UsageError("--html: " + one_line(error));
+    }
+  }
   if (options.json) {
     auto json = doctor::to_json(report);
     json["file"] = options.file;
+    if (options.html) json["html"] = *options.html;
     write_json(json);
   } else {
     doctor::TextOptions text;
     text.colour = wants_colour(STDOUT_FILENO);
     fmt::print("{}", doctor::to_text(report, *snapshot, text));
+    if (options.html) fmt::print("\npage in {}: open it in a browser\n", *options.html);
   }
   std::fflush(stdout);
   return exit_passed;

@@ -14,6 +14,7 @@ struct ExplainOptions {
   std::vector<std::string> program_path;
   std::string patience;
   std::optional<std::string> snapshot;  ///< of a failure file: where its snapshot is written to
+  std::optional<std::string> html;      ///< where the page is written to
   bool json = false;
 };
 

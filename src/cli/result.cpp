@@ -56,6 +56,35 @@ Json to_json(const WaitRecord& wait) {
   return json;
 }
 
+std::string_view name_of(WorkerRecord::State state) {
+  switch (state) {
+    case WorkerRecord::State::kernel:
+      return "kernel";
+    case WorkerRecord::State::program:
+      return "program";
+    case WorkerRecord::State::idle:
+      return "idle";
+    case WorkerRecord::State::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+Json to_json(const WorkerRecord& worker) {
+  return {{"worker", worker.worker},
+          {"state", name_of(worker.state)},
+          {"stuck", worker.stuck},
+          {"rank", optional_number(worker.rank)},
+          {"task", optional_text(worker.task)},
+          {"block", optional_number(worker.block)},
+          {"submitted", optional_place(worker.submitted)},
+          {"function", optional_text(worker.function)},
+          {"at", optional_place(worker.at)},
+          {"instruction", optional_text(worker.instruction)},
+          {"stack", worker.stack},
+          {"text", worker.text()}};
+}
+
 void add_error(Json& json, const Error& error) {
   json.update({{"code", static_cast<int>(error.code())},
                {"name", std::string(error.name())},
@@ -70,6 +99,11 @@ void add_error(Json& json, const Error& error) {
     Json waits = Json::array();
     for (const WaitRecord& wait : error.waits()) waits.push_back(to_json(wait));
     json["waits"] = std::move(waits);
+  }
+  if (!error.workers().empty()) {
+    Json workers = Json::array();
+    for (const WorkerRecord& worker : error.workers()) workers.push_back(to_json(worker));
+    json["workers"] = std::move(workers);
   }
 }
 

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "doctor/write.hpp"
 #include "host/json_file.hpp"
 #include "snapshot/json.hpp"
 
@@ -43,6 +45,12 @@ std::string command_of(const RunPlan& plan, const RunOptions& options, const std
 void write_snapshot(const std::string& path, const snapshot::Snapshot& snapshot) {
   host::JsonFile file(path);
   file.raw(snapshot::to_json(snapshot));
+  file.close();
+}
+
+void write_page(const std::string& path, const doctor::Report& report, const snapshot::Snapshot& snapshot) {
+  host::JsonFile file(path);
+  file.raw(doctor::to_html(report, snapshot));
   file.close();
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of --snapshot.
+// The files of --snapshot and --html.
 #pragma once
 
 #include <string>
 
 #include "cli/run.hpp"
 #include "cli/run_plan.hpp"
+#include "doctor/report.hpp"
 #include "snapshot/snapshot.hpp"
 
 namespace heddle::cli {
@@ -20,6 +21,9 @@ std::string command_of(const RunPlan& plan, const RunOptions& options, const std
 
 /// Throws heddle::Error when it cannot be written whole; then what was written of it is removed.
 void write_snapshot(const std::string& path, const snapshot::Snapshot& snapshot);
+
+/// The page of a report. Throws as write_snapshot().
+void write_page(const std::string& path, const doctor::Report& report, const snapshot::Snapshot& snapshot);
 
 /// "snapshot in FILE: heddle explain FILE tells who waits for whom"
 std::string snapshot_note(const std::string& path);

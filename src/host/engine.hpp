@@ -105,10 +105,12 @@ class Engine final : public QuiescenceListener {
   }
   void cancel_all(Error error) {
     const std::lock_guard guard(pool_.registry_lock());
-    note(std::move(error));
+    note(std::move(error.in_round(round_)));
     for (auto& rank : ranks_)
       if (rank->state() == RankState::running) rank->cancel();
   }
+  // What a rank's blocks and deferred tasks wait for now, while others may run.
+  std::vector<WaitRecord> parked_waits(int rank) { return collect_parked(*ranks_[static_cast<std::size_t>(rank)]); }
   std::optional<Error> first_error() const {
     const std::lock_guard guard(error_lock_);
     return first_error_;
@@ -197,6 +199,7 @@ class Engine final : public QuiescenceListener {
   void complete(graph::Slot<E>& slot, bool tail);
   Error kernel_error(const graph::Slot<E>& slot, std::int64_t block, const std::exception_ptr& thrown) const;
 
+  std::vector<WaitRecord> collect_parked(Rank<E, B>& rank);
   std::vector<WaitRecord> collect_waits(Rank<E, B>& rank);
   WaitRecord describe(const window::WaitNode& node, int rank) const;
   WaitRecord describe(Rank<E, B>& rank) const;

@@ -109,7 +109,7 @@ Error Engine<E, B>::resource_error(Rank<E, B>& rank, const graph::OrchestratorWa
 }
 
 template <base::Environment E, class B>
-std::vector<WaitRecord> Engine<E, B>::collect_waits(Rank<E, B>& rank) {
+std::vector<WaitRecord> Engine<E, B>::collect_parked(Rank<E, B>& rank) {
   std::vector<WaitRecord> waits;
   rank.waits().for_each([&](const window::WaitNode& node) {
     if (node.signal.window->bytes != 0) waits.push_back(describe(node, rank.index()));  // 0: a core that a fault holds
@@ -118,6 +118,12 @@ std::vector<WaitRecord> Engine<E, B>::collect_waits(Rank<E, B>& rank) {
     return std::tie(left.task, left.block, left.cell, left.detail) <
            std::tie(right.task, right.block, right.cell, right.detail);
   });
+  return waits;
+}
+
+template <base::Environment E, class B>
+std::vector<WaitRecord> Engine<E, B>::collect_waits(Rank<E, B>& rank) {
+  std::vector<WaitRecord> waits = collect_parked(rank);
   using What = graph::OrchestratorWait::What;
   if (const What what = rank.core().waiting().what;
       what == What::ring || what == What::region_map || what == What::tensor)

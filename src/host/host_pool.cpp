@@ -68,9 +68,14 @@ int usable_cores() {
 
 HostPool::HostPool(int threads, std::uint64_t stack_bytes) : pool_(configure(threads, stack_bytes), client_) {
   const BlockedSignals blocked;
+  (void)enable_samples();  // without them a report names tasks and blocks all the same
   try {
-    for (int i = 0; i < threads; ++i)
-      threads_.emplace_back([this, i] { pool_.run_worker(static_cast<std::uint32_t>(i)); });
+    for (int i = 0; i < threads; ++i) {
+      threads_.emplace_back([this, i] {
+        accept_samples();
+        pool_.run_worker(static_cast<std::uint32_t>(i));
+      });
+    }
   } catch (const std::system_error& error) {
     pool_.stop();
     for (auto& thread : threads_) thread.join();
@@ -87,7 +92,17 @@ HostPool::~HostPool() {
 void HostPool::abandon() {
   if (abandoned_.exchange(true, std::memory_order_relaxed)) return;  // relaxed: a flag that orders nothing
   pool_.stop();
+  const std::lock_guard guard(threads_mutex_);
   for (auto& thread : threads_) thread.detach();
+}
+
+std::vector<std::optional<ThreadSample>> HostPool::sample(std::span<const std::uint32_t> workers) {
+  const std::lock_guard guard(threads_mutex_);
+  // relaxed: it is set before the threads go, and they go under the lock.
+  if (abandoned_.load(std::memory_order_relaxed)) return std::vector<std::optional<ThreadSample>>(workers.size());
+  std::vector<pthread_t> handles;
+  for (const std::uint32_t worker : workers) handles.push_back(threads_[worker].native_handle());
+  return host::sample(handles);
 }
 
 }  // namespace heddle::host

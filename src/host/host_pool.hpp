@@ -4,13 +4,18 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/host_environment.hpp"
 #include "host/engine.hpp"
+#include "host/thread_sample.hpp"
 
 namespace heddle::host {
 
@@ -35,6 +40,9 @@ class HostPool {
   Pool<base::HostEnvironment>& pool() { return pool_; }
   int threads() const { return static_cast<int>(pool_.size()); }
 
+  // Where these workers' threads stand now; nothing for one that does not say.
+  std::vector<std::optional<ThreadSample>> sample(std::span<const std::uint32_t> workers);
+
   // Lets the threads go, one of which never comes back. The pool must be kept for good.
   void abandon();
   // A flag that never falls again: nothing runs here any more.
@@ -44,6 +52,7 @@ class HostPool {
   EngineClient<base::HostEnvironment> client_;
   Pool<base::HostEnvironment> pool_;
   std::vector<std::thread> threads_;
+  std::mutex threads_mutex_;  // of a look at the threads, and of letting them go
   std::atomic<bool> abandoned_{false};
 };
 

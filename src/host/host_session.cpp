@@ -86,7 +86,7 @@ RoundStatistics HostSession::run(std::span<const Binding> bindings) {
   const RoundStatistics before = totals();
   const std::uint64_t started = base::HostEnvironment::now();
   engine_->start_round(++round_, *fence_);
-  Monitor monitor(*engine_, cancel_requested_, pool_->abandoned());
+  Monitor monitor(*engine_, *pool_, cancel_requested_);
   if (!monitor.wait(*fence_)) poison();
   cancel_requested_.store(false, std::memory_order_relaxed);  // relaxed: see Monitor
   const std::optional<Error> error = engine_->first_error();

@@ -22,38 +22,11 @@ bool elapsed(std::uint64_t since, std::uint64_t now, const Timeouts::Duration& l
 
 }  // namespace
 
-void check_order(const Timeouts& timeouts) {
-  const auto refuse = [](const std::string& message) {
-    throw Error(Code::invalid_argument, "timeouts: " + message)
-        .with_hint("scheduler < operation < host_fence, and host_fence > scheduler + 1500 ms");
-  };
-  const auto positive = [&](const char* name, const Timeouts::Duration& duration) {
-    if (duration && duration->count() <= 0)
-      refuse(std::string(name) + " is " + text(*duration) + "; it is more than 0 ms, or off");
-  };
-  positive("scheduler", timeouts.scheduler);
-  positive("operation", timeouts.operation);
-  positive("host_fence", timeouts.host_fence);
-  positive("tensor_access", timeouts.tensor_access);
-  if (timeouts.grace.count() < 0) refuse("grace is negative");
-  const auto in_order = [&](const char* name, const Timeouts::Duration& less, const char* than,
-                            const Timeouts::Duration& more) {
-    if (less && more && *less >= *more)
-      refuse(std::string(name) + " (" + text(*less) + ") must be less than " + than + " (" + text(*more) + ")");
-  };
-  in_order("scheduler", timeouts.scheduler, "operation", timeouts.operation);
-  in_order("operation", timeouts.operation, "host_fence", timeouts.host_fence);
-  in_order("scheduler", timeouts.scheduler, "host_fence", timeouts.host_fence);
-  if (timeouts.scheduler && timeouts.host_fence &&
-      *timeouts.host_fence <= *timeouts.scheduler + std::chrono::milliseconds(1500))
-    refuse("host_fence (" + text(*timeouts.host_fence) + ") must be more than scheduler + 1500 ms (" +
-           text(*timeouts.scheduler + std::chrono::milliseconds(1500)) + ")");
-}
-
-Monitor::Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested, const std::atomic<bool>& workers_lost)
+Monitor::Monitor(HostEngine& engine, HostPool& pool, const std::atomic<bool>& cancel_requested)
     : engine_(engine),
+      trap_(engine, pool),
       cancel_requested_(cancel_requested),
-      workers_lost_(workers_lost),
+      workers_lost_(pool.abandoned()),
       timeouts_(engine.config().timeouts),
       seen_(engine.pool().size()) {}
 
@@ -87,7 +60,7 @@ bool Monitor::wait(base::HostEnvironment::Parker& fence) {
 std::optional<Monitor::Running> Monitor::identify(std::uint32_t worker) const {
   const Seen& seen = seen_[worker];
   const Running running{static_cast<Rank<base::HostEnvironment>*>(seen.slot->rank), seen.slot->name,
-                        seen.slot->location};
+                        seen.block / seen.slot->parts(), seen.slot->location};
   base::HostEnvironment::fence(std::memory_order_acquire);  // the reads above, before the look whether they were good
   const auto& counts = engine_.counts(worker);
   // relaxed: see the fence.
@@ -106,20 +79,35 @@ bool Monitor::overdue(std::uint64_t now) {
     any_block = true;
     const auto running = identify(w);
     if (!running || !running->rank->cancelled() || now - std::max(failed_at_, seen.since) < grace) continue;
-    if (!seen.reported)
-      engine_.fail_from_outside(
-          running->rank->index(),
-          Error(Code::core_stalled, "the kernel was cancelled and has not returned within " + text(timeouts_.grace))
-              .at_task(running->task, seen.block, running->location));
+    if (!seen.reported) {
+      std::vector<WorkerRecord> workers = trap_.look();
+      workers[w].stuck = true;
+      const std::string stands = stands_text(workers[w]);
+      engine_.fail_from_outside(running->rank->index(),
+                                Error(Code::core_stalled, "the kernel was cancelled and has not returned within " +
+                                                              text(timeouts_.grace) + stands)
+                                    .at_task(running->task, running->block, running->location)
+                                    .with_workers(std::move(workers)));
+    }
     return true;
   }
   if (any_block || engine_.pool().all_asleep() || now - std::max(failed_at_, moved_at_) < grace) return false;
   for (int r = 0; r < engine_.ranks(); ++r) {
     auto& rank = engine_.rank(r);
     if (rank.state() != RankState::running || !rank.cancelled()) continue;
+    std::vector<WorkerRecord> workers = trap_.look();
+    const auto its = std::find_if(workers.begin(), workers.end(), [r](const WorkerRecord& worker) {
+      return worker.state == WorkerRecord::State::program && worker.rank == r;
+    });
+    std::string stands;
+    if (its != workers.end()) {
+      its->stuck = true;
+      stands = stands_text(*its);
+    }
     engine_.fail_from_outside(
         r, Error(Code::core_stalled,
-                 "the rank's program was cancelled and has not returned within " + text(timeouts_.grace)));
+                 "the rank's program was cancelled and has not returned within " + text(timeouts_.grace) + stands)
+               .with_workers(std::move(workers)));
     return true;
   }
   return false;
@@ -144,6 +132,7 @@ void Monitor::fail_all(Error error, std::uint64_t now) {
 
 // A block that has been on its worker since the last look and has not moved.
 void Monitor::look_for_stalled_blocks(std::uint64_t now) {
+  std::vector<std::uint32_t> stalled;
   for (std::uint32_t w = 0; w < engine_.pool().size(); ++w) {
     auto& counts = engine_.counts(w);
     // acquire: partner is the release when the block begins. relaxed: a stale answer is corrected at the next look.
@@ -156,19 +145,34 @@ void Monitor::look_for_stalled_blocks(std::uint64_t now) {
       continue;
     }
     if (seen.reported || !elapsed(seen.since, now, timeouts_.operation)) continue;
+    stalled.push_back(w);
+  }
+  if (!stalled.empty()) report_stalled(stalled, now);
+}
+
+// The first one's error tells where every worker stands; what follows it, of itself alone.
+void Monitor::report_stalled(const std::vector<std::uint32_t>& workers, std::uint64_t now) {
+  std::vector<WorkerRecord> all = trap_.look();
+  for (const std::uint32_t w : workers) all[w].stuck = all[w].state == WorkerRecord::State::kernel;
+  bool is_first = true;
+  for (const std::uint32_t w : workers) {
     const auto running = identify(w);
     if (!running) continue;
-    seen.reported = true;
+    seen_[w].reported = true;
     if (failed_at_ == 0) failed_at_ = now;
-    engine_.fail_from_outside(
-        running->rank->index(),
-        Error(Code::core_stalled, "the block has run for more than " + text(timeouts_.operation) + " without returning")
-            .at_task(running->task, block, running->location));
+    Error error(Code::core_stalled, "the block has run for more than " + text(timeouts_.operation) +
+                                        " without returning" + stands_text(all[w]));
+    error.at_task(running->task, running->block, running->location);
+    error.with_workers(is_first ? all : std::vector<WorkerRecord>{all[w]});
+    engine_.fail_from_outside(running->rank->index(), std::move(error));
+    is_first = false;
   }
 }
 
 void Monitor::look_for_scalar_waits(std::uint64_t now) {
   if (!timeouts_.tensor_access) return;
+  // Nothing runs: the proof, or the scheduler's timer, says why.
+  if (timeouts_.scheduler && engine_.pool().all_asleep()) return;
   for (int r = 0; r < engine_.ranks(); ++r) {
     auto& rank = engine_.rank(r);
     const auto settling = rank.settling();
@@ -176,11 +180,28 @@ void Monitor::look_for_scalar_waits(std::uint64_t now) {
         !elapsed(settling.since, now, timeouts_.tensor_access))
       continue;
     if (failed_at_ == 0) failed_at_ = now;
-    engine_.fail_from_outside(
-        r, Error(Code::tensor_wait_timeout, "a scalar access has waited for more than " +
-                                                text(timeouts_.tensor_access) + " for task " + settling.task)
-               .at_location(settling.location));
+    report_scalar_wait(r, settling.task, settling.location);
   }
+}
+
+// What keeps the task that is waited for: a worker that runs it, what it waits for itself, or that it has not begun.
+void Monitor::report_scalar_wait(int rank, const std::string& task, Location location) {
+  std::vector<WorkerRecord> workers = trap_.look();
+  std::vector<WaitRecord> waits = engine_.parked_waits(rank);
+  std::string cause;
+  for (WorkerRecord& worker : workers) {
+    if (worker.state != WorkerRecord::State::kernel || worker.rank != rank || worker.task != task) continue;
+    worker.stuck = true;
+    if (cause.empty()) cause = "; " + worker.text();
+  }
+  for (const WaitRecord& wait : waits)
+    if (cause.empty() && wait.task == task) cause = "; " + wait.text();
+  engine_.fail_from_outside(
+      rank, Error(Code::tensor_wait_timeout, "a scalar access has waited for more than " +
+                                                 text(timeouts_.tensor_access) + " for task " + task + cause)
+                .at_location(location)
+                .with_waits(std::move(waits))
+                .with_workers(std::move(workers)));
 }
 
 void Monitor::look_for_standstill(std::uint64_t now) {
@@ -196,13 +217,24 @@ void Monitor::look_for_standstill(std::uint64_t now) {
   }
   if (failed_at_ != 0 || engine_.finished()) return;
   if (asleep_since_ != 0 && elapsed(asleep_since_, now, timeouts_.scheduler)) {
+    std::vector<WaitRecord> waits;
+    for (int r = 0; r < engine_.ranks(); ++r)
+      for (WaitRecord& wait : engine_.parked_waits(r)) waits.push_back(std::move(wait));
     fail_all(Error(Code::no_progress,
                    "nothing has run for " + text(timeouts_.scheduler) + ", and no proof of a deadlock was found")
-                 .with_hint("this is a fault of the runtime: please report it"),
+                 .with_hint("this is a fault of the runtime: please report it")
+                 .with_waits(std::move(waits)),
              now);
   } else if (elapsed(moved_at_, now, timeouts_.host_fence)) {
-    fail_all(Error(Code::no_progress, "no block has ended for " + text(timeouts_.host_fence) +
-                                          "; a rank's program or a kernel is still running"),
+    std::vector<WorkerRecord> workers = trap_.look();
+    std::string cause = "; a rank's program or a kernel is still running";
+    for (auto worker = workers.rbegin(); worker != workers.rend(); ++worker) {
+      if (worker->state == WorkerRecord::State::idle) continue;
+      worker->stuck = worker->state != WorkerRecord::State::unknown;
+      cause = "; " + worker->text();
+    }
+    fail_all(Error(Code::no_progress, "no block has ended for " + text(timeouts_.host_fence) + cause)
+                 .with_workers(std::move(workers)),
              now);
   }
 }

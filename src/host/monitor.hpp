@@ -11,15 +11,13 @@
 
 #include "base/host_environment.hpp"
 #include "host/host_pool.hpp"
+#include "host/trap.hpp"
 
 namespace heddle::host {
 
-// Throws heddle::Error(invalid_argument) unless scheduler < operation < host_fence and host_fence > scheduler + 1.5 s.
-void check_order(const Timeouts& timeouts);
-
 class Monitor {
  public:
-  Monitor(HostEngine& engine, const std::atomic<bool>& cancel_requested, const std::atomic<bool>& workers_lost);
+  Monitor(HostEngine& engine, HostPool& pool, const std::atomic<bool>& cancel_requested);
 
   // Until the round is over. False when a kernel or program that never returns keeps it from ending: the pool must then
   // be abandoned.
@@ -37,6 +35,7 @@ class Monitor {
   struct Running {
     Rank<base::HostEnvironment>* rank;
     const char* task;
+    std::int64_t block;
     Location location;
   };
 
@@ -45,11 +44,14 @@ class Monitor {
   bool overdue(std::uint64_t now);
   void look(std::uint64_t now);
   void look_for_stalled_blocks(std::uint64_t now);
+  void report_stalled(const std::vector<std::uint32_t>& workers, std::uint64_t now);
   void look_for_scalar_waits(std::uint64_t now);
+  void report_scalar_wait(int rank, const std::string& task, Location location);
   void look_for_standstill(std::uint64_t now);
   void fail_all(Error error, std::uint64_t now);
 
   HostEngine& engine_;
+  Trap trap_;
   const std::atomic<bool>& cancel_requested_;
   const std::atomic<bool>& workers_lost_;
   Timeouts timeouts_;

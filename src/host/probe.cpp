@@ -55,7 +55,7 @@ void probe(Device& device) {
   config.region_entries = 256;
   config.recorder = false;
   config.timeouts = {std::chrono::seconds(5), std::chrono::seconds(8), std::chrono::seconds(10),
-                     std::chrono::seconds(5)};
+                     std::chrono::seconds(8)};
   Session session = device.prepare(Probe{}, config);
   const int ranks = session.ranks();
   session.run();

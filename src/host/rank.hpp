@@ -36,7 +36,11 @@ class Rank final : public graph::OrchestratorHost<E> {
   void ready(graph::Slot<E>& slot) override;
   void* current_fiber() override { return engine_.pool().current_fiber(); }
   void suspend() override;
-  void yield() override { engine_.pool().yield(); }
+  void yield() override {
+    on_worker(false);
+    engine_.pool().yield();
+    on_worker(in_program_);
+  }
   // acquire: partner is the release in cancel().
   bool cancelled() const override { return cancelled_.load(std::memory_order_acquire) != 0; }
   void fail(Error error) override;
@@ -113,12 +117,18 @@ class Rank final : public graph::OrchestratorHost<E> {
 
  private:
   void poison_outputs();
+  // Whether the program runs on the calling worker from now on, for who looks when one never returns.
+  void on_worker(bool runs) {
+    if constexpr (requires { engine_.traces().set_program(0U, 0); })
+      engine_.traces().set_program(engine_.pool().current()->index, runs ? index_ : -1);
+  }
   void begin_settling(const graph::OrchestratorWait& wait);
 
   Engine<E, B>& engine_;
   int index_;
   std::int64_t round_ = -1;
   bool checked_;
+  bool in_program_ = false;
   Start start_;
   typename B::Fiber* reserve_ = nullptr;  // so that this orchestrator can always wait
   graph::OrchestratorCore<E> core_;

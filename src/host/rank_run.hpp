@@ -46,6 +46,7 @@ template <base::Environment E, class B>
 void Rank<E, B>::run() {
   if (checked_) poison_outputs();
   core_.begin_round(round_);
+  on_worker(in_program_ = true);
   try {
     Orchestrator orchestrator(core_);
     engine_.program().rank(orchestrator, Io(io_));
@@ -58,6 +59,7 @@ void Rank<E, B>::run() {
   } catch (...) {
     fail(Error(Code::user_error, "the program threw something that is not a std::exception"));
   }
+  on_worker(in_program_ = false);
   core_.end_round();
   // release: partner is state(); the rank's tensors and counts are complete.
   state_.store(cancelled() ? RankState::failed : RankState::finished, std::memory_order_release);
@@ -75,7 +77,9 @@ void Rank<E, B>::suspend() {
   if (with == nullptr) with = std::exchange(reserve_, nullptr);
   const bool tensor = core_.waiting().what == graph::OrchestratorWait::What::tensor;
   if (tensor) begin_settling(core_.waiting());
+  on_worker(false);
   engine_.pool().suspend(*with);
+  on_worker(in_program_);
   if (tensor) settling_since_.store(0, std::memory_order_relaxed);  // relaxed: a timer's matter
   if (reserve_ == nullptr) reserve_ = engine_.pool().spare();  // the fiber that resumed this one has just become one
 }

@@ -3,12 +3,17 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <heddle/error.hpp>
 
-#include "host/monitor.hpp"
-
 namespace heddle::host {
+
+namespace {
+
+std::string text(std::chrono::milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
+
+}  // namespace
 
 void require(bool condition, const std::string& message) {
   if (!condition) heddle::detail::throw_invalid(message);
@@ -35,7 +40,36 @@ void check(const SessionConfig& config) {
           "region_entries is " + std::to_string(config.region_entries) + "; allowed are 1 to 67108864");
   require(config.waiting_blocks >= 1 && config.waiting_blocks <= (1U << 20U),
           "waiting_blocks is " + std::to_string(config.waiting_blocks) + "; allowed are 1 to 1048576");
-  check_order(config.timeouts);
+  check(config.timeouts);
+}
+
+void check(const Timeouts& timeouts) {
+  const auto refuse = [](const std::string& message) {
+    throw Error(Code::invalid_argument, "timeouts: " + message)
+        .with_hint("scheduler < operation < host_fence, host_fence > scheduler + 1500 ms, scheduler < tensor_access");
+  };
+  const auto positive = [&](const char* name, const Timeouts::Duration& duration) {
+    if (duration && duration->count() <= 0)
+      refuse(std::string(name) + " is " + text(*duration) + "; it is more than 0 ms, or off");
+  };
+  positive("scheduler", timeouts.scheduler);
+  positive("operation", timeouts.operation);
+  positive("host_fence", timeouts.host_fence);
+  positive("tensor_access", timeouts.tensor_access);
+  if (timeouts.grace.count() < 0) refuse("grace is negative");
+  const auto in_order = [&](const char* name, const Timeouts::Duration& less, const char* than,
+                            const Timeouts::Duration& more) {
+    if (less && more && *less >= *more)
+      refuse(std::string(name) + " (" + text(*less) + ") must be less than " + than + " (" + text(*more) + ")");
+  };
+  in_order("scheduler", timeouts.scheduler, "operation", timeouts.operation);
+  in_order("operation", timeouts.operation, "host_fence", timeouts.host_fence);
+  in_order("scheduler", timeouts.scheduler, "host_fence", timeouts.host_fence);
+  in_order("scheduler", timeouts.scheduler, "tensor_access", timeouts.tensor_access);
+  if (timeouts.scheduler && timeouts.host_fence &&
+      *timeouts.host_fence <= *timeouts.scheduler + std::chrono::milliseconds(1500))
+    refuse("host_fence (" + text(*timeouts.host_fence) + ") must be more than scheduler + 1500 ms (" +
+           text(*timeouts.scheduler + std::chrono::milliseconds(1500)) + ")");
 }
 
 // They are touched as a whole: more than the machine has would end the process, not the call.

@@ -16,6 +16,9 @@ void require(bool condition, const std::string& message);
 // Throw invalid_argument for what is out of range.
 void check(const DeviceConfig& config);
 void check(const SessionConfig& config);
+// Unless scheduler < operation < host_fence, host_fence > scheduler + 1.5 s, and scheduler < tensor_access, each as far
+// as both are set.
+void check(const Timeouts& timeouts);
 // Throws invalid_argument when the declared tensors and windows of all ranks take more than this machine has.
 void check_memory(const std::vector<Plan>& plans);
 

@@ -213,6 +213,8 @@ TEST_P(SessionOn, TimeoutsKeepTheirOrder) {
   refused({.scheduler = milliseconds(60'000), .operation = std::nullopt},
           {"scheduler (60000 ms)", "host_fence (50000 ms)"});
   refused({.scheduler = milliseconds(0)}, {"scheduler is 0 ms"});
+  refused({.scheduler = milliseconds(15'000)}, {"scheduler (15000 ms)", "tensor_access (15000 ms)"});
+  refused({.tensor_access = milliseconds(20)}, {"scheduler (10000 ms)", "tensor_access (20 ms)"});
   refused({.tensor_access = milliseconds(-4)}, {"tensor_access is -4 ms"});
   refused({.grace = milliseconds(-1)}, {"grace"});
   Session off =

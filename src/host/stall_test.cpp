@@ -18,18 +18,19 @@ using std::chrono::milliseconds;
 TEST(Stall, ScalarReadThatWaitsLongerThanItMay) {
   int cell = 0;
   std::uint32_t line = 0;
-  const Error error =
-      failure_of({.config = {.timeouts = {.tensor_access = milliseconds(20), .grace = milliseconds(60'000)}}},
-                 [&](Orchestrator& graph, const Io&) {
-                   graph.submit(
-                       "endless", vector_core,
-                       [](Block& block, View<int>) {
-                         while (!block.cancelled()) ::sched_yield();
-                       },
-                       out(wrap(&cell, 1)));
-                   line = __LINE__ + 1;
-                   graph.read(wrap(&cell, 1));
-                 });
+  const Error error = failure_of({.config = {.timeouts = {.scheduler = milliseconds(10),
+                                                          .tensor_access = milliseconds(20),
+                                                          .grace = milliseconds(60'000)}}},
+                                 [&](Orchestrator& graph, const Io&) {
+                                   graph.submit(
+                                       "endless", vector_core,
+                                       [](Block& block, View<int>) {
+                                         while (!block.cancelled()) ::sched_yield();
+                                       },
+                                       out(wrap(&cell, 1)));
+                                   line = __LINE__ + 1;
+                                   graph.read(wrap(&cell, 1));
+                                 });
   expect_error(error, Code::tensor_wait_timeout, {"20 ms", "endless"});
   EXPECT_EQ(error.rank(), 0);
   expect_at(error, __FILE__, line);

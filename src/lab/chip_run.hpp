@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,6 +78,7 @@ class ChipRun final : NetworkSink {
   void pass_all_waits();
   std::optional<Error> explain(Engine& engine);
   Standstill describe(Engine& engine);
+  void describe_cores(int rank, const std::map<std::uint32_t, std::string>& held, Standstill& still);
   void look_at_standstill();
   StuckHalf describe_half(int rank, const window::WaitNode& node);
 

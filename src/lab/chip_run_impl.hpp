@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -215,8 +216,12 @@ Standstill ChipRun<E>::describe(Engine& engine) {
   still.log = std::make_shared<const SubmitLog>(world_.log.frozen());
   for (int r = 0; r < spec_.ranks; ++r) {
     still.round = engine.rank(r).round();
+    std::map<std::uint32_t, std::string> held;
     engine.rank(r).waits().for_each([&](const window::WaitNode& node) {
-      if (node.signal.window->bytes == 0) return;  // a core that a fault holds
+      if (node.signal.window->bytes == 0) {  // a core that a fault holds
+        held.emplace(static_cast<const LabFiber<E>*>(node.waiter)->core, node.signal.window->name);
+        return;
+      }
       const auto& slot = *static_cast<const graph::Slot<E>*>(node.task);
       StuckWait wait;
       wait.task = {r, slot.number};
@@ -247,16 +252,54 @@ Standstill ChipRun<E>::describe(Engine& engine) {
       return std::any_of(still.waits.begin(), still.waits.end(),
                          [&](const StuckWait& wait) { return wait.task == TaskId{r, number}; });
     };
+    // In a queue, given to a core that has not begun it, or handed out as a whole.
+    std::set<std::uint32_t> placed;
+    for (const auto& queued : snapshot.queued) placed.insert(queued.slot->number);
+    for (const auto& core : snapshot.cores) {
+      if (core.pending) placed.insert(core.pending.slot->number);
+      if (!core.running) continue;
+      const graph::Slot<E>& slot = *core.running.slot;
+      if (core.state != chip::CoreState::running || slot.next_block.load() >= slot.block_count)
+        placed.insert(slot.number);
+    }
     for (std::uint32_t n = 0; n < world_.log.tasks(r); ++n) {
       const LoggedTask& task = world_.log.task(r, n);
-      if (task.ready && !task.complete && task.begun < task.parts && !waits(n)) still.starved.push_back({r, n});
+      if (!task.ready || task.complete || task.begun >= task.parts || waits(n)) continue;
+      still.starved.push_back({r, n});
+      if (!placed.contains(n)) still.lost.push_back({r, n});
     }
+    if (!held.empty()) describe_cores(r, held, still);
   }
   std::sort(still.waits.begin(), still.waits.end(), [](const StuckWait& left, const StuckWait& right) {
     return std::tie(left.task.rank, left.task.serial, left.block, left.cell.cell) <
            std::tie(right.task.rank, right.task.serial, right.block, right.cell.cell);
   });
   return still;
+}
+
+template <base::Environment E>
+void ChipRun<E>::describe_cores(int rank, const std::map<std::uint32_t, std::string>& held, Standstill& still) {
+  for (const auto& core : pool_.device(rank).snapshot().cores) {
+    WorkerRecord& record = still.cores.emplace_back();
+    record.worker = pool_.core_name(rank, core.core);
+    record.state = WorkerRecord::State::idle;
+    if (!core.running) continue;
+    const auto& slot = *core.running.slot;
+    record.state = WorkerRecord::State::kernel;
+    record.rank = rank;
+    record.task = slot.name;
+    record.block = core.running.block;
+    record.submitted = slot.location;
+    if (const auto call = held.find(core.core); call != held.end()) {
+      record.stuck = true;
+      record.function = call->second;
+    } else if (const auto wait = std::find_if(still.waits.begin(), still.waits.end(),
+                                              [&](const StuckWait& each) { return each.core == record.worker; });
+               wait != still.waits.end()) {
+      record.function = wait->half ? "a wait for its other half" : "a wait for " + wait->cell.text();
+    }
+    if (!record.function.empty()) record.stack.push_back(record.function + " (" + slot.location.text() + ")");
+  }
 }
 
 template <base::Environment E>

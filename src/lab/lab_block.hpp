@@ -69,7 +69,8 @@ class LabBlock final : public heddle::detail::BlockServices {
       engine_.fail(rank_, Error(Code::peer_lost, "rank " + std::to_string(rank_.index()) + " died"));
       throw base::Cancelled{};
     }
-    if (strikes(Fault::stalled_core) || strikes(Fault::endless_kernel)) hold_for_ever();
+    if (strikes(Fault::stalled_core)) hold_for_ever("the bulk read of its arguments");
+    if (strikes(Fault::endless_kernel)) hold_for_ever("its kernel");
   }
 
   void put(int peer, const heddle::detail::CopyPlan& plan) override {
@@ -102,6 +103,7 @@ class LabBlock final : public heddle::detail::BlockServices {
     before_access();
     const std::uint64_t id = world_.notifies++;
     E::charge(issue_ns);
+    if (world_.around.ordered_notifies) order = Order::released;
     if (world_.observer != nullptr) world_.observer->notify(me_, id, signal, value, how, order);
     world_.network.notify(me_, id, signal, value, how, order, rank_.index(), traffic(signal.rank));
   }
@@ -155,6 +157,7 @@ class LabBlock final : public heddle::detail::BlockServices {
     before_access();
     const Piece at = scalar(cell, bytes);
     world_.network.observe(rank_.index(), at.data, at.data + bytes);
+    if (world_.around.coherent_scalars) fiber_.cache.drop(cell, bytes);
     bool was_here = false;
     const ScalarCache::Line& line = fiber_.cache.get(cell, was_here);
     E::charge(was_here ? 1 : scalar_miss_ns);
@@ -172,6 +175,9 @@ class LabBlock final : public heddle::detail::BlockServices {
     std::memcpy(line.data + offset, value, bytes);
     line.dirty |= (bytes >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1) << offset;
     if (world_.observer != nullptr) world_.observer->scalar_write(me_, at);
+    if (!world_.around.coherent_scalars) return;
+    write_back(line);
+    fiber_.cache.drop(cell, bytes);
   }
   void clean(const void* data, std::size_t bytes) override {
     before_access();
@@ -359,12 +365,12 @@ class LabBlock final : public heddle::detail::BlockServices {
     enter();
     if (node.cancelled || rank_.cancelled()) throw base::Cancelled{};
   }
-  // Until the rank is cancelled. The window that it waits in has no bytes: reports leave it out.
-  [[noreturn]] void hold_for_ever() {
+  // Until the rank is cancelled. The window that it waits in has no bytes, and the name of what it stands in.
+  [[noreturn]] void hold_for_ever(const char* call) {
     std::int32_t never = 0;
     const heddle::detail::WindowTable nowhere{
         std::vector<std::byte*>(static_cast<std::size_t>(engine_.ranks()), reinterpret_cast<std::byte*>(&never)), 0,
-        "(a held core)"};
+        call};
     heddle::detail::SignalRef signal{&never, &nowhere, rank_.index(), false};
     for (;;) park(signal, Compare::eq, 1, UINT64_MAX);
   }

@@ -49,6 +49,7 @@ LabSession::~LabSession() {
 // On the session's thread.
 void LabSession::start() {
   chip_ = chip_config(spec_.chip, spec_.chip_set);
+  links_ = surroundings_of(spec_.chip_set).links;
   strategy_ = make_strategy(device_->config().strategy);
   strategy_->begin(device_->config().seed, 0);
   Simulator::Options options;

@@ -6,6 +6,7 @@
 
 #include "base/sanitizer.hpp"
 #include "graph/room.hpp"
+#include "host/session_checks.hpp"
 #include "lab/checkers/checkers.hpp"
 #include "lab/chip_run.hpp"
 #include "lab/chips/chips.hpp"
@@ -53,7 +54,7 @@ NotifyMap rehearse(const std::shared_ptr<ProgramBase>& program, RunSpec spec, st
 // A task that is ready while no block of its rank waits on a core, and nothing was put in that holds one: all that it
 // needs is there, and still nobody hands it out. That is no program's doing, whatever else waits for it.
 std::optional<Error> never_handed_out(const Standstill& still, const FaultBook& faults) {
-  if (!still.dead.empty() || !faults.struck().empty()) return std::nullopt;
+  if (!still.dead.empty() || !still.lost.empty() || !faults.struck().empty()) return std::nullopt;
   for (const TaskId id : still.starved) {
     const bool held = std::any_of(still.waits.begin(), still.waits.end(), [&](const StuckWait& wait) {
       return wait.task.rank == id.rank && !wait.core.empty();
@@ -151,7 +152,7 @@ RunResult run_chips(const std::shared_ptr<ProgramBase>& program, const RunSpec& 
     watch.snapshot->begin(simulator, chip.geometry, spec.ranks, spec.session.reset_windows);
     watching.add(*watch.snapshot);
   }
-  const LinkTable links;
+  const LinkTable links = surroundings_of(spec.chip_set).links;
   RunResult result;
   ChipRun<E> run({program, spec, chip, links, simulator, watching.get(), false, watch.records, watch.snapshot});
   std::optional<Finding> finding;
@@ -244,6 +245,7 @@ RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& s
   if (spec.ranks < 1 || spec.ranks > 1024)
     detail::throw_invalid("ranks is " + std::to_string(spec.ranks) + "; allowed are 1 to 1024");
   if (spec.rounds < 1) detail::throw_invalid("rounds is " + std::to_string(spec.rounds) + "; at least 1");
+  host::check(spec.session.timeouts);
 #if HEDDLE_ASAN
   // Agents that a fault holds for good are abandoned with what their frames own.
   const __lsan::ScopedDisabler no_leak_check;

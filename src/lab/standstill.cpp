@@ -50,10 +50,37 @@ const std::vector<TaskId>& NotifyMap::of(const CellName& cell, std::int64_t roun
   return found == notifiers_.end() ? none : found->second;
 }
 
+namespace {
+
+// The same fields as of a worker of the host that never returns.
+Error stalled(const StruckFault& struck, const Standstill& standstill) {
+  Error error(Code::core_stalled, struck.where);
+  error.at_rank(struck.rank);
+  const auto core = std::find_if(standstill.cores.begin(), standstill.cores.end(),
+                                 [&](const WorkerRecord& each) { return each.stuck && each.rank == struck.rank; });
+  if (core == standstill.cores.end()) return error;
+  return error.at_task(core->task, core->block, core->submitted).with_workers(standstill.cores);
+}
+
+// Whoever waits does so because of this task, on whatever rank.
+Error lost(const Standstill& standstill) {
+  const TaskId first = standstill.lost.front();
+  const LoggedTask& task = standstill.log->task(first.rank, first.serial);
+  const std::size_t more = standstill.lost.size() - 1;
+  return Error(Code::no_progress, "task " + std::string(task.name) + " of rank " + std::to_string(first.rank) +
+                                      " is ready, in no queue and on no core: it was lost" +
+                                      (more == 0 ? std::string() : ", and so were " + std::to_string(more) + " more"))
+      .at_rank(first.rank)
+      .at_task(task.name, -1, task.location)
+      .with_hint("this is a fault of the runtime: please report it");
+}
+
+}  // namespace
+
 std::optional<Error> verdict_of(const Standstill& standstill, const FaultBook& faults) {
   for (const StruckFault& struck : faults.struck()) {
     if (struck.fault != Fault::stalled_core && struck.fault != Fault::endless_kernel) continue;
-    return Error(Code::core_stalled, struck.where).at_rank(struck.rank);
+    return stalled(struck, standstill);
   }
   for (const DeadCore& dead : standstill.dead) {
     return Error(Code::no_progress, dead.core + " never took up what it was given: task " + dead.task + ", block " +
@@ -63,6 +90,7 @@ std::optional<Error> verdict_of(const Standstill& standstill, const FaultBook& f
         .at_task(dead.task, dead.block, dead.location)
         .with_hint("a dispatch was lost between the scheduler and this core: see the state of the core");
   }
+  if (!standstill.lost.empty()) return lost(standstill);
   if (std::optional<Error> halves = verdict_of_halves(standstill)) return halves;
   const auto holder = std::find_if(standstill.waits.begin(), standstill.waits.end(),
                                    [](const StuckWait& wait) { return !wait.core.empty(); });

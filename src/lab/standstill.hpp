@@ -100,6 +100,9 @@ struct Standstill {
   std::vector<DeadCore> dead;   // dispatched, and never taken up
   std::vector<DeadCore> gated;  // given a task that may not begin before others end
   std::vector<TaskId> starved;  // ready, but every core that they could run on is held
+  std::vector<TaskId> lost;     // of the starved: in no queue, and given to no core
+  // Where the cores stand of each rank that has one which a fault holds.
+  std::vector<WorkerRecord> cores;
 };
 
 // The wait of a task's part, or null.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chip/geometry.hpp"
+#include "lab/chips/chips.hpp"
 #include "lab/dispatch_log.hpp"
 #include "lab/faults.hpp"
 #include "lab/links.hpp"
@@ -27,6 +28,7 @@ struct World {
       : simulator(machine),
         chip(chip_config),
         spec(run_spec),
+        around(surroundings_of(run_spec.chip_set)),
         faults(run_spec.faults, run_spec.ranks),
         network(machine, links, run_spec.ranks, faults, sink, watching),
         log(run_spec.ranks, watching != nullptr),
@@ -35,6 +37,7 @@ struct World {
   Simulator& simulator;
   const chip::Config& chip;
   const RunSpec& spec;
+  const Surroundings around;
   FaultBook faults;
   Network network;
   SubmitLog log;

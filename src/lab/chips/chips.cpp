@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <heddle/error.hpp>
+#include <span>
 
 namespace heddle::lab {
 
@@ -78,10 +79,39 @@ const Constant constants[] = {
      [](chip::Config& chip, std::uint64_t value) { chip.rates.core_bandwidth = value; }},
 };
 
+struct OuterConstant {
+  const char* name;
+  const char* help;
+  std::uint64_t least, most;
+  void (*set)(Surroundings&, std::uint64_t);
+};
+
+const OuterConstant outer_constants[] = {
+    {"dies_per_card", "devices that share a card, and its links", 1, 1024,
+     [](Surroundings& around, std::uint64_t value) { around.links.dies_per_card = value; }},
+    {"ordered_notifies", "1: every notify arrives after the puts before it, as a released one", 0, 1,
+     [](Surroundings& around, std::uint64_t value) { around.ordered_notifies = value != 0; }},
+    {"coherent_scalars", "1: scalar accesses go to memory, and through no cache", 0, 1,
+     [](Surroundings& around, std::uint64_t value) { around.coherent_scalars = value != 0; }},
+};
+
 std::string known_constants() {
   std::string names;
-  for (const Constant& constant : constants) names += (names.empty() ? "" : ", ") + std::string(constant.name);
+  for (const NamedHelp& constant : chip_constants()) names += (names.empty() ? "" : ", ") + constant.name;
   return names;
+}
+
+template <class Any>
+const Any* find(std::span<const Any> all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Any& each) { return name == each.name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+template <class Any>
+void check(const Any& constant, std::uint64_t value) {
+  if (value >= constant.least && value <= constant.most) return;
+  detail::throw_invalid("chip constant " + std::string(constant.name) + " is " + std::to_string(value) +
+                        "; allowed are " + std::to_string(constant.least) + " to " + std::to_string(constant.most));
 }
 
 }  // namespace
@@ -98,13 +128,14 @@ chip::Config chip_config(const std::string& name, const std::map<std::string, st
     detail::throw_invalid("there is no chip \"" + name + "\"; there are: ideal, a2a3, a5, host");
   }
   for (const auto& [key, value] : overrides) {
-    const auto* const constant = std::find_if(std::begin(constants), std::end(constants),
-                                              [&wanted = key](const Constant& each) { return wanted == each.name; });
-    if (constant == std::end(constants))
+    if (const auto* const outer = find<OuterConstant>(outer_constants, key)) {
+      check(*outer, value);
+      continue;
+    }
+    const auto* const constant = find<Constant>(constants, key);
+    if (constant == nullptr)
       detail::throw_invalid("chip " + name + " has no constant \"" + key + "\"; there are: " + known_constants());
-    if (value < constant->least || value > constant->most)
-      detail::throw_invalid("chip constant " + key + " is " + std::to_string(value) + "; allowed are " +
-                            std::to_string(constant->least) + " to " + std::to_string(constant->most));
+    check(*constant, value);
     constant->set(chip, value);
   }
   if (chip.geometry.schedulers > chip.geometry.clusters)
@@ -113,10 +144,22 @@ chip::Config chip_config(const std::string& name, const std::map<std::string, st
   return chip;
 }
 
+Surroundings surroundings_of(const std::map<std::string, std::uint64_t>& overrides) {
+  Surroundings around;
+  for (const auto& [key, value] : overrides) {
+    const auto* const constant = find<OuterConstant>(outer_constants, key);
+    if (constant == nullptr) continue;
+    check(*constant, value);
+    constant->set(around, value);
+  }
+  return around;
+}
+
 const std::vector<NamedHelp>& chip_constants() {
   static const std::vector<NamedHelp> all = [] {
     std::vector<NamedHelp> names;
     for (const Constant& constant : constants) names.push_back({constant.name, constant.help});
+    for (const OuterConstant& constant : outer_constants) names.push_back({constant.name, constant.help});
     return names;
   }();
   return all;
