@@ -116,9 +116,9 @@ TEST(DispatchRecords, OfARunThatFailedProveThatNothingBeganAfterTheFreeze) {
       EXPECT_EQ(proof.freezes, 2U) << "the rank that failed, and the one that waits for it";
       skipped += proof.hand_overs - proof.begins;
     }
-#if !HEDDLE_TSAN && !HEDDLE_ASAN
-  EXPECT_GT(skipped, 0U) << "some blocks were handed over and then not begun: else this test is about nothing";
-#endif
+  if (!HEDDLE_TSAN && !HEDDLE_ASAN) {  // which try fewer seeds
+    EXPECT_GT(skipped, 0U) << "some blocks were handed over and then not begun: else this test is about nothing";
+  }
 }
 
 }  // namespace

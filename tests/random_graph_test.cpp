@@ -178,6 +178,10 @@ void count(const Case& one, Coverage& coverage) {
   }
 }
 
+std::uint64_t tasks_a_second(std::uint64_t tasks, std::clock_t spent) {
+  return tasks * std::uint64_t{CLOCKS_PER_SEC} / static_cast<std::uint64_t>(std::max<std::clock_t>(spent, 1));
+}
+
 // Sessions of programs, each on the place that `place_of` draws.
 template <class PlaceOf>
 Coverage replay_all(std::uint64_t first, std::uint64_t number, PlaceOf&& place_of) {
@@ -208,8 +212,7 @@ Coverage replay_all(std::uint64_t first, std::uint64_t number, PlaceOf&& place_o
   std::cout << coverage.tasks << " tasks, " << coverage.edges << " edges, " << coverage.exact
             << " graphs with exact edges (" << coverage.superfluous << " edges too many), " << coverage.not_run
             << " false predicates, " << coverage.manual << " manual scopes, " << coverage.reads << " reads, "
-            << coverage.tight << " tight sessions, "
-            << coverage.tasks * CLOCKS_PER_SEC / std::max<std::clock_t>(spent, 1)
+            << coverage.tight << " tight sessions, " << tasks_a_second(coverage.tasks, spent)
             << " tasks per second of a processor\n";
   return coverage;
 }
