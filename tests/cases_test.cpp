@@ -17,9 +17,10 @@
 #include <variant>
 #include <vector>
 
+#include "cli/case_file.hpp"
 #include "cli/lab_options.hpp"
 #include "cli/program_loader.hpp"
-#include "lab/failure_session.hpp"
+#include "cli/run_plan.hpp"
 #include "lab/hunt.hpp"
 #include "lab/seeds.hpp"
 #include "lab/shrink.hpp"
@@ -54,11 +55,7 @@ std::vector<std::string> case_names(bool controls) {
 }
 
 std::shared_ptr<ProgramBase> program(const std::string& name, const lab::Settings& settings) {
-  auto made = cli::find_program(name, {HEDDLE_TEST_CASE_DIR}).create();
-  ParameterList list;
-  made->parameters(list);
-  for (const auto& [key, value] : settings) list.set(key, value);
-  return made;
+  return cli::create_program(cli::find_program(name, {HEDDLE_TEST_CASE_DIR}), settings);
 }
 
 lab::Runner runner_of(const std::string& name, const lab::Settings& settings) {
@@ -66,26 +63,7 @@ lab::Runner runner_of(const std::string& name, const lab::Settings& settings) {
                                           bool record) { return lab::run_once(made, spec, strategy, seed, record); };
 }
 
-lab::RunSpec spec_of(const Json& run) {
-  lab::RunSpec spec;
-  spec.chip = run.at("chip");
-  spec.chip_set = run.at("chip_set").get<std::map<std::string, std::uint64_t>>();
-  spec.ranks = run.at("ranks");
-  spec.rounds = run.at("rounds");
-  if (run.at("checkers") == "all") {
-    for (const auto& checker : lab::checker_names()) spec.checkers.push_back(checker.name);
-  } else {
-    spec.checkers = run.at("checkers").get<std::vector<std::string>>();
-  }
-  const Json session = run.value("session", Json::object());
-  for (const auto& [name, value] : session.items()) {
-    const auto fields = lab::session_fields();
-    const auto field =
-        std::find_if(fields.begin(), fields.end(), [&, &key = name](const auto& f) { return f.name == key; });
-    EXPECT_TRUE(field != fields.end() && field->set(spec.session, value.get<std::string>())) << name;
-  }
-  return spec;
-}
+lab::RunSpec spec_of(const std::string& name) { return cli::read_case((folder / name / "case.json").string()).spec; }
 
 std::vector<lab::ShrinkParameter> parameters_of(const std::string& name) {
   const auto made = program(name, {});
@@ -115,7 +93,7 @@ std::string told(const lab::RunResult& result) {
 class Gallery : public testing::TestWithParam<std::string> {
  protected:
   Gallery() : about_(about(GetParam())) {
-    spec_ = spec_of(about_.at("run"));
+    spec_ = spec_of(GetParam());
     // A seed that nobody has tried, unless one is given.
     const char* const given = std::getenv("HEDDLE_SEED");
     seed_ = given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);

@@ -14,10 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/case_file.hpp"
 #include "cli/lab_options.hpp"
 #include "cli/program_loader.hpp"
+#include "cli/run_plan.hpp"
 #include "doctor/write.hpp"
-#include "lab/failure_session.hpp"
 #include "lab/hunt.hpp"
 #include "lab/snapshot_log.hpp"
 #include "snapshot/json.hpp"
@@ -46,29 +47,10 @@ std::vector<std::string> faulty_cases() {
 }
 
 std::shared_ptr<ProgramBase> program(const std::string& name) {
-  auto made = cli::find_program(name, {HEDDLE_TEST_CASE_DIR}).create();
-  ParameterList list;
-  made->parameters(list);
-  return made;
+  return cli::create_program(cli::find_program(name, {HEDDLE_TEST_CASE_DIR}), {});
 }
 
-lab::RunSpec spec_of(const Json& run) {
-  lab::RunSpec spec;
-  spec.chip = run.at("chip");
-  spec.chip_set = run.at("chip_set").get<std::map<std::string, std::uint64_t>>();
-  spec.ranks = run.at("ranks");
-  spec.rounds = run.at("rounds");
-  if (run.at("checkers") == "all") {
-    for (const auto& checker : lab::checker_names()) spec.checkers.push_back(checker.name);
-  } else {
-    spec.checkers = run.at("checkers").get<std::vector<std::string>>();
-  }
-  const Json session = run.value("session", Json::object());
-  for (const auto& [name, value] : session.items())
-    for (const lab::SessionField& field : lab::session_fields())
-      if (field.name == name && !field.set(spec.session, value.get<std::string>())) ADD_FAILURE() << name;
-  return spec;
-}
+lab::RunSpec spec_of(const std::string& name) { return cli::read_case((folder / name / "case.json").string()).spec; }
 
 struct Seen {
   lab::RunResult result;
@@ -79,7 +61,7 @@ struct Seen {
 std::optional<Seen> fail(const std::string& name, std::uint64_t seed) {
   const Json run = about(name).at("run");
   lab::HuntConfig config;
-  config.spec = spec_of(run);
+  config.spec = spec_of(name);
   config.strategies = run.at("strategies").get<std::vector<std::string>>();
   config.seed = seed;
   config.schedules = 2'000;

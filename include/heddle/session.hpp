@@ -30,7 +30,8 @@ struct RingConfig {
   std::uint32_t dep_pool = 16384;            ///< edges, at least 1
 };
 
-/// `off` is std::nullopt. Where set: scheduler < operation < host_fence, and host_fence > scheduler + 1.5 s.
+/// `off` is std::nullopt. Where set: scheduler < operation < host_fence, host_fence > scheduler + 1.5 s, and
+/// scheduler < tensor_access.
 /// The laboratory has no timeouts: it proves at once that nothing can happen any more.
 struct Timeouts {
   using Duration = std::optional<std::chrono::milliseconds>;
@@ -87,7 +88,7 @@ Binding bind(int rank, std::string name, std::span<T> data) {
 struct RoundStatistics {
   std::int64_t round = 0;
   std::uint64_t tasks = 0;
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks = 0;  ///< a block of a mixed task counts once for each of its cores
   std::uint64_t puts = 0;
   std::uint64_t put_bytes = 0;
   std::uint64_t notifies = 0;

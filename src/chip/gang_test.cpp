@@ -182,22 +182,14 @@ TEST(Gang, single_tasks_do_not_overtake_it_for_ever_in_the_lab) {
 }
 
 TEST(Gang, the_lab_catches_each_fault_that_is_put_in) {
-  struct Row {
-    lab::Mutant mutant;
-    Outcome (*scenario)(Machine&);
-    const char* name;
-  };
-  const Row rows[] = {
+  using Row = lab::MutantRow<Outcome (*)(Machine&)>;
+  const std::initializer_list<Row> rows = {
       {{"chip_drain_aba", "an acknowledgement counts whichever attempt it was of"}, some_gangs, "some gangs"},
       {{"chip_drain_no_exit", "a drain has no bound"}, gang_in_between, "in between"},
       {{"chip_overtaken_gang", "nothing is kept back for a gang"}, gang_among_singles, "among singles"},
       {{"chip_gang_fence", "a scheduler sleeps through an announcement"}, some_gangs, "some gangs"},
   };
-  for (const Row& row : rows) {
-    const Outcome outcome =
-        lab::find_mutant(row.mutant, ("Gang, " + std::string(row.name)).c_str(), 10'000, row.scenario, options);
-    EXPECT_FALSE(outcome.finished()) << row.mutant.place << " " << outcome.describe();
-  }
+  EXPECT_EQ(lab::missed_mutants("Gang", rows, 10'000, options), "");
 }
 
 TEST(Gang, all_blocks_run_together_on_real_threads) {

@@ -35,6 +35,7 @@ void describe_explain(CLI::App& app, ExplainOptions& options);
 void add_text(CLI::App& app, const char* name, std::string& value, const char* type, const char* help,
               const char* group);
 void add_program_path(CLI::App& app, std::vector<std::string>& folders, const char* group);
+void add_patience(CLI::App& app, std::string& patience, const char* group);
 /// NAME, --ranks, --rounds, --set, --variant.
 void add_what_to_run(CLI::App& app, RunOptions& options, const char* group);
 /// --check, --reset-windows.

@@ -43,8 +43,7 @@ void describe_cases(CLI::App& app, CasesOptions& options) {
            "Hunts for each fault; the median of their schedules is told (default: 1)", nullptr);
   add_text(app, "--jobs", options.jobs, "N", "Threads, each with a run of its own (default: one for each core)",
            nullptr);
-  add_text(app, "--patience", options.patience, "TIME",
-           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  add_patience(app, options.patience, nullptr);
   add_program_path(app, options.program_path, nullptr);
   app.add_option(
          "--write", options.write,

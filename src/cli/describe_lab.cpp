@@ -66,6 +66,11 @@ void add_file(CLI::App& app, std::string& file) {
 
 }  // namespace
 
+void add_patience(CLI::App& app, std::string& patience, const char* group) {
+  add_text(app, "--patience", patience, "TIME",
+           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", group);
+}
+
 void add_lab(CLI::App& app, LabOptions& options, std::string& patience, const char* group) {
   const auto text = [&](const char* name, std::string& value, const char* type, const char* help) {
     add_text(app, name, value, type, help, group);
@@ -82,8 +87,7 @@ void add_lab(CLI::App& app, LabOptions& options, std::string& patience, const ch
        "program: the schedulers' own steps are atomic; protocol: each of their accesses is a step (default: program)");
   text("--values", options.values, "on|off",
        "off: kernels skip their arithmetic, and no output is checked (default: on)");
-  text("--patience", patience, "TIME",
-       "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)");
+  add_patience(app, patience, group);
 }
 
 void describe_hunt(CLI::App& app, HuntOptions& options) {
@@ -130,8 +134,7 @@ void describe_replay(CLI::App& app, ReplayOptions& options) {
   app.footer(replay_footer);
   add_file(app, options.file);
   add_program_path(app, options.program_path, nullptr);
-  add_text(app, "--patience", options.patience, "TIME",
-           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  add_patience(app, options.patience, nullptr);
   app.add_option("--trace", options.trace, "Write a trace of the run for https://ui.perfetto.dev")->type_name("FILE");
   app.add_option("--records", options.records, "Write every hand-over to a core, for 'heddle verify'")
       ->type_name("FILE");
@@ -149,8 +152,7 @@ void describe_explain(CLI::App& app, ExplainOptions& options) {
   app.add_option("--html", options.html, "Write the report as a page for a browser, which needs nothing else")
       ->type_name("FILE");
   add_program_path(app, options.program_path, nullptr);
-  add_text(app, "--patience", options.patience, "TIME",
-           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  add_patience(app, options.patience, nullptr);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");
 }
 
@@ -170,8 +172,7 @@ void describe_shrink(CLI::App& app, ShrinkOptions& options) {
   add_text(app, "--budget", options.budget, "BUDGET",
            "A time (60s, 5min), a number of runs, or both with a comma (default: 60s)", nullptr);
   add_program_path(app, options.program_path, nullptr);
-  add_text(app, "--patience", options.patience, "TIME",
-           "A run that takes no step for so long has left the laboratory (0s: never; default: 30s)", nullptr);
+  add_patience(app, options.patience, nullptr);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");
 }
 

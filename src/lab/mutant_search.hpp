@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "base/mutant.hpp"
@@ -43,6 +45,26 @@ Outcome find_mutant(const Mutant& mutant, const char* test, std::uint64_t most, 
     std::fflush(stdout);
   }
   return outcome;
+}
+
+// A fault and what finds it; `name` is that of the scenario, for the table.
+template <class Scenario>
+struct MutantRow {
+  Mutant mutant;
+  Scenario scenario;
+  const char* name;
+};
+
+// The outcomes of those that were not found, in words.
+template <class Scenario>
+std::string missed_mutants(const std::string& area, std::initializer_list<MutantRow<Scenario>> rows, std::uint64_t most,
+                           const Options& options) {
+  std::string missed;
+  for (const MutantRow<Scenario>& row : rows) {
+    const Outcome outcome = find_mutant(row.mutant, (area + ", " + row.name).c_str(), most, row.scenario, options);
+    if (outcome.finished()) missed += std::string(row.mutant.place) + " " + outcome.describe() + "\n";
+  }
+  return missed;
 }
 
 }  // namespace heddle::lab
