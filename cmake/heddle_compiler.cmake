@@ -57,3 +57,12 @@ function(heddle_compile_options target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
 endfunction()
+
+# Under HEDDLE_UNITY, a dozen sources in one: they share headers, which is most of what compiling them costs. That each
+# source includes what it uses, and shadows nothing of its own, is seen in the presets without it.
+function(heddle_unity target)
+  if(HEDDLE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    target_compile_options(${target} PRIVATE -Wno-shadow)
+  endif()
+endfunction()

@@ -38,7 +38,9 @@ add_executable(heddle_test_headers "${PROJECT_BINARY_DIR}/heddle_test_headers.cp
 heddle_compile_options(heddle_test_headers)
 target_link_libraries(heddle_test_headers PRIVATE heddle_test_settings)
 target_compile_options(heddle_test_headers PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-target_precompile_headers(heddle_test_headers PRIVATE <gtest/gtest.h> <functional> <memory> <string> <vector>)
+target_precompile_headers(heddle_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>
+  <fmt/format.h> <nlohmann/json.hpp> <heddle/heddle.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <memory>
+  <random> <set> <string> <thread> <vector>)
 
 function(heddle_add_test_executable group)
   if(NOT ARGN)

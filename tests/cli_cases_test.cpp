@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,15 @@ std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file.is_open()) << path;
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Which line a call that goes over several lines is on, compilers see differently: what stands in the tree is of g++.
+std::string without_lines([[maybe_unused]] std::string text) {
+#ifdef __clang__
+  return std::regex_replace(text, std::regex("(\\.cpp:)[0-9]+"), "$1N");
+#else
+  return text;
+#endif
 }
 
 std::set<std::string> case_folders() {
@@ -50,10 +60,11 @@ TEST(Cases, WhatIsWrittenOfThemStandsInTheTree) {
   for (const std::string& name : case_folders()) {
     for (const char* file : {"report.txt", "waits.svg"}) {
       const fs::path path = fs::path("cases") / name / file;
-      EXPECT_EQ(read(written / path), read(root / path)) << path << advice;
+      EXPECT_EQ(without_lines(read(written / path)), without_lines(read(root / path))) << path << advice;
     }
   }
-  EXPECT_EQ(read(written / "docs/gallery.md"), read(root / "docs/gallery.md")) << advice;
+  const fs::path document = "docs/gallery.md";
+  EXPECT_EQ(without_lines(read(written / document)), without_lines(read(root / document))) << advice;
 }
 
 TEST(Cases, ListsThemAll) {

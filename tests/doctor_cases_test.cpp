@@ -108,7 +108,8 @@ TEST_P(DoctorOfTheGallery, SaysWhatTheLaboratorySays) {
   EXPECT_EQ(whole.code, static_cast<int>(error.code())) << text;
   EXPECT_TRUE(whole.is_recorded);
   EXPECT_EQ(whole.disagreement, "") << text;
-  for (const std::string name : about(GetParam()).at("expect").at("names")) {
+  const Json expected = about(GetParam()).at("expect").at("names");
+  for (const std::string name : expected) {
     // Of the names, those that are tasks' or windows'.
     const std::string word = name.substr(0, name.find(' '));
     const bool is_known =

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t find_schedules = 2'000, pass_schedules = 200;
 constexpr std::uint64_t starts_written = 20;  // of what is written down
-constexpr std::int64_t starts_most = 10'000, jobs_most = 1024;
+constexpr std::int64_t starts_most = 10'000;
 
 std::vector<CaseFile> chosen(const CasesOptions& options, const std::vector<std::string>& folders) {
   std::vector<CaseFile> all = find_cases(folders);
@@ -63,7 +63,7 @@ CaseConfig config_of(const CasesOptions& options) {
   config.pass.runs = pass_schedules;
   if (!options.budget.empty()) config.find = config.pass = parse_budget(options.budget);
   config.jobs = options.jobs.empty() ? static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U))
-                                     : static_cast<int>(parse_number("--jobs", options.jobs, 1, jobs_most));
+                                     : static_cast<int>(parse_number("--jobs", options.jobs, 1, lab::jobs_most));
   config.patience = patience_of(options.patience);
   return config;
 }

@@ -11,33 +11,33 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string counted(std::uint64_t count, std::string_view noun) {
+std::string count_of(std::uint64_t count, std::string_view noun) {
   return base::counted(static_cast<std::int64_t>(count), noun);
 }
 
-std::string paint(const std::string& cell, bool colour) {
+std::string painted_outcome(const std::string& cell, bool colour) {
   return cell.starts_with("as expected") ? green(cell, colour) : red(cell, colour);
 }
 
-std::string outcome_of(const CaseRun& run) {
+std::string outcome_words(const CaseRun& run) {
   return run.interrupted ? "interrupted" : run.is_as_expected() ? "as expected" : "differs";
 }
 
-Json json_of(const CaseFile& about, const CaseRun* run) {
-  Json json{{"name", about.name},
-            {"kind", about.kind},
-            {"summary", about.summary},
-            {"source", about.source},
-            {"in_the_wild", about.in_the_wild},
-            {"command", about.hunt_command()}};
+OrderedJson json_of(const CaseFile& about, const CaseRun* run) {
+  OrderedJson json{{"name", about.name},
+                   {"kind", about.kind},
+                   {"summary", about.summary},
+                   {"source", about.source},
+                   {"in_the_wild", about.in_the_wild},
+                   {"command", about.hunt_command()}};
   if (run == nullptr) return json;
   json["passed"] = run->is_as_expected();
-  json["verdict"] = run->verdict.empty() ? Json(nullptr) : Json(run->verdict);
-  json["sentence"] = run->verdict.empty() ? Json(nullptr) : Json(run->sentence);
+  json["verdict"] = run->verdict.empty() ? OrderedJson(nullptr) : OrderedJson(run->verdict);
+  json["sentence"] = run->verdict.empty() ? OrderedJson(nullptr) : OrderedJson(run->sentence);
   json["needed"] = run->needed;
-  json["median"] = run->needed.empty() ? Json(nullptr) : Json(run->median());
+  json["median"] = run->needed.empty() ? OrderedJson(nullptr) : OrderedJson(run->median());
   json["unharmed"] = run->passed;
   json["differs"] = run->differs;
   return json;
@@ -49,11 +49,11 @@ std::string section_of(const CaseRun& run, const CaseConfig& config) {
                                  run.failure ? "who waits for whom" : "the verdict", about.name);
   text += fmt::format("- **{}**\n- reported: {}; seen there: {}\n", run.verdict, about.source, about.in_the_wild);
   if (about.is_faulty()) {
-    text +=
-        fmt::format("- found here within {} (median of {}); repaired, it passes {}\n",
-                    counted(run.median(), "schedule"), counted(config.starts, "hunt"), counted(run.passed, "schedule"));
+    text += fmt::format("- found here within {} (median of {}); repaired, it passes {}\n",
+                        count_of(run.median(), "schedule"), count_of(config.starts, "hunt"),
+                        count_of(run.passed, "schedule"));
   } else {
-    text += fmt::format("- passes {} here\n", counted(run.passed, "schedule"));
+    text += fmt::format("- passes {} here\n", count_of(run.passed, "schedule"));
   }
   text += fmt::format("- `{}`\n", about.hunt_command());
   text += fmt::format("- [program](../cases/{0}/{0}.cpp), [report](../cases/{0}/report.txt)\n\n", about.name);
@@ -83,25 +83,25 @@ std::string cases_text(std::span<const CaseRun> runs, bool colour) {
   table.column("", Table::Align::left);
   for (const CaseRun& run : runs)
     table.row({run.about.name, run.about.kind, run.about.in_the_wild, run.needed.empty() ? "" : grouped(run.median()),
-               grouped(run.passed), run.verdict, outcome_of(run)});
-  std::string text = table.text(paint, colour);
+               grouped(run.passed), run.verdict, outcome_words(run)});
+  std::string text = table.text(painted_outcome, colour);
   for (const CaseRun& run : runs)
     for (const std::string& each : run.differs) text += fmt::format("{}: {}\n", run.about.name, each);
   return text;
 }
 
-Json cases_json(std::span<const CaseFile> cases, std::span<const CaseRun> runs, const CaseConfig& config,
-                const std::vector<std::string>& written) {
-  Json list = Json::array();
+OrderedJson cases_json(std::span<const CaseFile> cases, std::span<const CaseRun> runs, const CaseConfig& config,
+                       const std::vector<std::string>& written) {
+  OrderedJson list = OrderedJson::array();
   bool passed = true;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     list.push_back(json_of(cases[i], i < runs.size() ? &runs[i] : nullptr));
     passed = passed && (i >= runs.size() || runs[i].is_as_expected());
   }
   const bool has_run = !runs.empty();
-  return {{"passed", has_run ? Json(passed && runs.size() == cases.size()) : Json(nullptr)},
-          {"seed", has_run ? Json(config.seed) : Json(nullptr)},
-          {"starts", has_run ? Json(config.starts) : Json(nullptr)},
+  return {{"passed", has_run ? OrderedJson(passed && runs.size() == cases.size()) : OrderedJson(nullptr)},
+          {"seed", has_run ? OrderedJson(config.seed) : OrderedJson(nullptr)},
+          {"starts", has_run ? OrderedJson(config.starts) : OrderedJson(nullptr)},
           {"cases", std::move(list)},
           {"written", written}};
 }

@@ -26,8 +26,6 @@
 namespace heddle::cli {
 namespace {
 
-constexpr std::int64_t jobs_most = 1024;
-
 int usable_cores() {
   const unsigned cores = std::thread::hardware_concurrency();
   return cores == 0 ? 1 : static_cast<int>(cores);
@@ -60,7 +58,7 @@ lab::HuntConfig hunt_config(const HuntOptions& options, const RunPlan& plan) {
   config.time = budget.time;
   config.schedules = budget.runs;
   config.jobs =
-      options.jobs.empty() ? usable_cores() : static_cast<int>(parse_number("--jobs", options.jobs, 1, jobs_most));
+      options.jobs.empty() ? usable_cores() : static_cast<int>(parse_number("--jobs", options.jobs, 1, lab::jobs_most));
   config.widths = widths_of(options.sweep_width);
   config.keep_going = options.keep_going;
   config.patience = patience_of(options.run.patience);

@@ -15,9 +15,9 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string counted(std::uint64_t count, std::string_view noun) {
+std::string grouped_count(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
 }
 
@@ -30,7 +30,7 @@ std::string failures_by_verdict(const lab::HuntCounts& counts) {
 
 std::string counts_text(const lab::HuntReport& report) {
   const lab::HuntCounts& counts = report.counts;
-  std::string text = fmt::format("{} in {} ({}/s)", counted(counts.schedules, "schedule"),
+  std::string text = fmt::format("{} in {} ({}/s)", grouped_count(counts.schedules, "schedule"),
                                  duration_text(counts.elapsed), rate_text(counts.per_second()));
   std::vector<std::string> strategies;
   for (const lab::StrategyCount& each : counts.strategies) {
@@ -39,7 +39,7 @@ std::string counts_text(const lab::HuntReport& report) {
   }
   text += fmt::format(": {}\n", fmt::join(strategies, ", "));
   if (const std::string verdicts = failures_by_verdict(counts); !verdicts.empty()) text += verdicts + '\n';
-  if (!counts.states.empty()) text += fmt::format("{} reached\n", counted(counts.states.size(), "state"));
+  if (!counts.states.empty()) text += fmt::format("{} reached\n", grouped_count(counts.states.size(), "state"));
   return text;
 }
 
@@ -48,7 +48,7 @@ std::string failure_text(const lab::FoundFailure& found, const std::string& path
   std::string text = fmt::format("{}: {}\n", red(lab::name_of(result.verdict), colour), result.sentence);
   text +=
       fmt::format("schedule {}: strategy {}, seed {}, {}, {} of virtual time, trace hash {}\n", grouped(found.number),
-                  found.schedule.strategy, found.schedule.seed, counted(result.events, "event"),
+                  found.schedule.strategy, found.schedule.seed, grouped_count(result.events, "event"),
                   duration_text(std::chrono::nanoseconds(static_cast<std::int64_t>(result.virtual_ns))),
                   hash_text(result.trace_hash));
   text += explanation(outcome_of(result, found.schedule.strategy, found.schedule.seed));
@@ -69,9 +69,9 @@ std::string failure_text(const lab::FoundFailure& found, const std::string& path
 
 std::string hunt_line(const std::string& title, const lab::HuntCounts& counts) {
   std::string text =
-      fmt::format("{}  {}  {}/s", title, counted(counts.schedules, "schedule"), rate_text(counts.per_second()));
+      fmt::format("{}  {}  {}/s", title, grouped_count(counts.schedules, "schedule"), rate_text(counts.per_second()));
   if (const std::string verdicts = failures_by_verdict(counts); !verdicts.empty()) text += "  " + verdicts;
-  if (!counts.states.empty()) text += fmt::format("  {}", counted(counts.states.size(), "state"));
+  if (!counts.states.empty()) text += fmt::format("  {}", grouped_count(counts.states.size(), "state"));
   return text;
 }
 
@@ -102,8 +102,8 @@ nlohmann::ordered_json hunt_json(const RunPlan& plan, const lab::HuntReport& rep
     run.interrupted = true;
     run.error = Error(Code::user_error, "interrupted, nothing found until then").with_hint("");
   }
-  Json json = to_json(run);
-  Json verdicts = Json::object(), states = Json::object(), strategies = Json::array();
+  OrderedJson json = to_json(run);
+  OrderedJson verdicts = OrderedJson::object(), states = OrderedJson::object(), strategies = OrderedJson::array();
   for (const auto& [verdict, count] : counts.verdicts) verdicts[lab::name_of(verdict)] = count;
   for (const auto& [name, count] : counts.states) states[name] = count;
   for (const lab::StrategyCount& each : counts.strategies)
@@ -116,8 +116,8 @@ nlohmann::ordered_json hunt_json(const RunPlan& plan, const lab::HuntReport& rep
                {"strategies", std::move(strategies)},
                {"states", std::move(states)},
                {"complete", report.complete},
-               {"repeatable", report.failure ? Json(report.failure->is_repeatable) : Json(nullptr)},
-               {"file", path.empty() ? Json(nullptr) : Json(path)}});
+               {"repeatable", report.failure ? OrderedJson(report.failure->is_repeatable) : OrderedJson(nullptr)},
+               {"file", path.empty() ? OrderedJson(nullptr) : OrderedJson(path)}});
   return json;
 }
 

@@ -24,8 +24,6 @@
 namespace heddle::cli {
 namespace {
 
-constexpr std::int64_t jobs_most = 1024;
-
 RunPlan ladder_plan(const LadderOptions& options, const FoundProgram& found) {
   RunPlan plan = make_plans(options.run, found).front();
   const std::optional<std::string> chip = chip_of(options.run.backend);
@@ -60,7 +58,7 @@ lab::LadderConfig ladder_config(const LadderOptions& options, const RunPlan& pla
   config.hunt.schedules = budget.runs;
   const auto cores = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   config.hunt.jobs =
-      options.jobs.empty() ? cores : static_cast<int>(parse_number("--jobs", options.jobs, 1, jobs_most));
+      options.jobs.empty() ? cores : static_cast<int>(parse_number("--jobs", options.jobs, 1, lab::jobs_most));
   config.hunt.patience = patience_of(options.run.patience);
   config.settings = plan.settings;
   config.rungs = lab::rungs_of({config.hunt.spec, plan.settings,

@@ -15,14 +15,14 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Rounded down: "99.9%" is not said of 99.89.
 std::string percent(double share) { return fmt::format("{:.1f}%", std::floor(share * 1000) / 10); }
 
 std::string of(std::uint64_t count, std::uint64_t all) { return fmt::format("{} of {}", grouped(count), grouped(all)); }
 
-std::string paint(const std::string& cell, bool colour) {
+std::string painted_standing(const std::string& cell, bool colour) {
   if (cell.starts_with("involved")) return red(cell, colour);
   return cell.starts_with("excluded") ? green(cell, colour) : cell;
 }
@@ -46,7 +46,7 @@ std::string table_of(const lab::LadderReport& report, bool colour) {
     table.row({rung.rung.name, rung.rung.layer, of(rung.failures, rung.schedules),
                rung.others == 0 ? "" : grouped(rung.others), standing_of(rung)});
   }
-  return table.text(paint, colour);
+  return table.text(painted_standing, colour);
 }
 
 std::string not_tried(const lab::LadderReport& report) {
@@ -56,13 +56,13 @@ std::string not_tried(const lab::LadderReport& report) {
   return texts.empty() ? std::string() : fmt::format("not tried: {}\n", fmt::join(texts, ", "));
 }
 
-Json json_of(const lab::RungReport& rung) {
+OrderedJson json_of(const lab::RungReport& rung) {
   const bool was_tried = rung.was_tried();
   return {{"name", rung.rung.name},
           {"layer", rung.rung.layer},
           {"standing", was_tried ? lab::name_of(rung.judgement.standing) : "not tried"},
-          {"confidence", was_tried ? Json(rung.judgement.confidence) : Json(nullptr)},
-          {"gone", was_tried ? Json(rung.is_gone()) : Json(nullptr)},
+          {"confidence", was_tried ? OrderedJson(rung.judgement.confidence) : OrderedJson(nullptr)},
+          {"gone", was_tried ? OrderedJson(rung.is_gone()) : OrderedJson(nullptr)},
           {"schedules", rung.schedules},
           {"failures", rung.failures},
           {"other_failures", rung.others},
@@ -71,7 +71,7 @@ Json json_of(const lab::RungReport& rung) {
             {"only_as_is", rung.pairs.only_as_is},
             {"only_changed", rung.pairs.only_changed},
             {"neither", rung.pairs.neither}}},
-          {"why_not", was_tried ? Json(nullptr) : Json(one_line(rung.rung.why_not))}};
+          {"why_not", was_tried ? OrderedJson(nullptr) : OrderedJson(one_line(rung.rung.why_not))}};
 }
 
 }  // namespace
@@ -94,29 +94,30 @@ std::string ladder_text(const RunPlan& plan, const lab::LadderConfig& config, co
   return text;
 }
 
-Json ladder_json(const RunPlan& plan, const lab::LadderConfig& config, const lab::LadderReport& report) {
-  Json rungs = Json::array();
+OrderedJson ladder_json(const RunPlan& plan, const lab::LadderConfig& config, const lab::LadderReport& report) {
+  OrderedJson rungs = OrderedJson::array();
   for (const lab::RungReport& rung : report.rungs) rungs.push_back(json_of(rung));
-  Json json{{"passed", !report.failure && !report.interrupted},
-            {"verdict", report.failure ? lab::name_of(report.failure->verdict) : lab::name_of(lab::Verdict::passed)},
-            {"code", report.failure ? report.failure->code : 0},
-            {"name", report.failure ? report.failure->code_name : "ok"},
-            {"sentence", report.failure ? Json(report.failure->sentence) : Json(nullptr)},
-            {"strategy", report.failure ? Json(report.failure->strategy) : Json(nullptr)},
-            {"seed", report.failure ? report.failure->seed : config.hunt.seed},
-            {"program", plan.name},
-            {"variant", plan.variant.empty() ? Json(nullptr) : Json(plan.variant)},
-            {"backend", plan.backend},
-            {"ranks", plan.device.ranks},
-            {"rounds", plan.rounds},
-            {"schedules", report.schedules},
-            {"failures", report.failures},
-            {"other_failures", report.others},
-            {"compared", report.compared},
-            {"runs", report.runs},
-            {"interrupted", report.interrupted},
-            {"rungs", std::move(rungs)},
-            {"conclusion", report.conclusion()}};
+  OrderedJson json{
+      {"passed", !report.failure && !report.interrupted},
+      {"verdict", report.failure ? lab::name_of(report.failure->verdict) : lab::name_of(lab::Verdict::passed)},
+      {"code", report.failure ? report.failure->code : 0},
+      {"name", report.failure ? report.failure->code_name : "ok"},
+      {"sentence", report.failure ? OrderedJson(report.failure->sentence) : OrderedJson(nullptr)},
+      {"strategy", report.failure ? OrderedJson(report.failure->strategy) : OrderedJson(nullptr)},
+      {"seed", report.failure ? report.failure->seed : config.hunt.seed},
+      {"program", plan.name},
+      {"variant", plan.variant.empty() ? OrderedJson(nullptr) : OrderedJson(plan.variant)},
+      {"backend", plan.backend},
+      {"ranks", plan.device.ranks},
+      {"rounds", plan.rounds},
+      {"schedules", report.schedules},
+      {"failures", report.failures},
+      {"other_failures", report.others},
+      {"compared", report.compared},
+      {"runs", report.runs},
+      {"interrupted", report.interrupted},
+      {"rungs", std::move(rungs)},
+      {"conclusion", report.conclusion()}};
   if (!report.failure && report.interrupted) json["verdict"] = "INTERRUPTED";
   return json;
 }

@@ -21,7 +21,7 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Parameter = ParameterList::Parameter;
 
 /// Beyond these a bound says nothing: it is what a parameter without bounds has.
@@ -49,8 +49,8 @@ std::string range_of(const Parameter& parameter) {
   return "";
 }
 
-Json to_json(const Parameter& parameter) {
-  Json json{
+OrderedJson to_json(const Parameter& parameter) {
+  OrderedJson json{
       {"name", parameter.name}, {"type", type_of(parameter)}, {"default", parameter.value()}, {"help", parameter.help}};
   if (has_least(parameter)) json["least"] = parameter.least;
   if (has_most(parameter)) json["most"] = parameter.most;
@@ -58,16 +58,16 @@ Json to_json(const Parameter& parameter) {
   return json;
 }
 
-Json to_json(const FoundProgram& found) {
+OrderedJson to_json(const FoundProgram& found) {
   const auto program = found.create();
   ParameterList list;
   program->parameters(list);
   const Defaults defaults = program->defaults();
-  Json parameters = Json::array();
+  OrderedJson parameters = OrderedJson::array();
   for (const Parameter& parameter : list.all()) parameters.push_back(to_json(parameter));
-  Json variants = Json::array();
+  OrderedJson variants = OrderedJson::array();
   for (const Variant& variant : program->matrix()) {
-    Json settings = Json::object();
+    OrderedJson settings = OrderedJson::object();
     for (const auto& [key, value] : variant.settings) settings[key] = value;
     variants.push_back({{"name", variant.name}, {"settings", std::move(settings)}});
   }
@@ -149,15 +149,15 @@ int list(const ListOptions& options) {
   const std::vector<std::string> folders = program_folders(options.program_path);
   const Catalogue catalogue = find_programs(folders);
   if (options.json) {
-    Json json{{"programs", Json::array()},
-              {"backends", Json::array()},
-              {"folders", folders},
-              {"problems", catalogue.problems}};
+    OrderedJson json{{"programs", OrderedJson::array()},
+                     {"backends", OrderedJson::array()},
+                     {"folders", folders},
+                     {"problems", catalogue.problems}};
     for (const FoundProgram& program : catalogue.programs) json["programs"].push_back(to_json(program));
     for (const Backend& backend : backends())
       json["backends"].push_back({{"name", backend.name}, {"summary", backend.summary}});
     for (const Named& named : named_of_the_lab()) {
-      Json all = Json::array();
+      OrderedJson all = OrderedJson::array();
       for (const lab::NamedHelp& each : named.all) all.push_back({{"name", each.name}, {"summary", each.help}});
       json[named.key] = std::move(all);
     }

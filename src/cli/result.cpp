@@ -12,14 +12,14 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr double bytes_per_gib = 1024.0 * 1024.0 * 1024.0;
 
-Json optional_number(std::int64_t value) { return value >= 0 ? Json(value) : Json(nullptr); }
-Json optional_text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json optional_place(const Location& location) {
-  return location.file != nullptr ? Json(location.text()) : Json(nullptr);
+OrderedJson optional_number(std::int64_t value) { return value >= 0 ? OrderedJson(value) : OrderedJson(nullptr); }
+OrderedJson optional_text(const std::string& text) { return text.empty() ? OrderedJson(nullptr) : OrderedJson(text); }
+OrderedJson optional_place(const Location& location) {
+  return location.file != nullptr ? OrderedJson(location.text()) : OrderedJson(nullptr);
 }
 
 std::string_view kind_of(WaitRecord::What what) {
@@ -38,12 +38,12 @@ std::string_view kind_of(WaitRecord::What what) {
   return "unknown";
 }
 
-Json to_json(const WaitRecord& wait) {
-  Json json{{"what", kind_of(wait.what)},
-            {"rank", optional_number(wait.rank)},
-            {"task", optional_text(wait.task)},
-            {"block", optional_number(wait.block)},
-            {"location", optional_place(wait.location)}};
+OrderedJson to_json(const WaitRecord& wait) {
+  OrderedJson json{{"what", kind_of(wait.what)},
+                   {"rank", optional_number(wait.rank)},
+                   {"task", optional_text(wait.task)},
+                   {"block", optional_number(wait.block)},
+                   {"location", optional_place(wait.location)}};
   if (wait.what == WaitRecord::What::signal) {
     json.update({{"window", wait.window},
                  {"cell", wait.cell},
@@ -70,7 +70,7 @@ std::string_view name_of(WorkerRecord::State state) {
   return "unknown";
 }
 
-Json to_json(const WorkerRecord& worker) {
+OrderedJson to_json(const WorkerRecord& worker) {
   return {{"worker", worker.worker},
           {"state", name_of(worker.state)},
           {"stuck", worker.stuck},
@@ -85,7 +85,7 @@ Json to_json(const WorkerRecord& worker) {
           {"text", worker.text()}};
 }
 
-void add_error(Json& json, const Error& error) {
+void add_error(OrderedJson& json, const Error& error) {
   json.update({{"code", static_cast<int>(error.code())},
                {"name", std::string(error.name())},
                {"message", error.message()},
@@ -96,26 +96,26 @@ void add_error(Json& json, const Error& error) {
                {"location", optional_place(error.location())},
                {"round", optional_number(error.round())}});
   if (!error.waits().empty()) {
-    Json waits = Json::array();
+    OrderedJson waits = OrderedJson::array();
     for (const WaitRecord& wait : error.waits()) waits.push_back(to_json(wait));
     json["waits"] = std::move(waits);
   }
   if (!error.workers().empty()) {
-    Json workers = Json::array();
+    OrderedJson workers = OrderedJson::array();
     for (const WorkerRecord& worker : error.workers()) workers.push_back(to_json(worker));
     json["workers"] = std::move(workers);
   }
 }
 
-void add_outcome(Json& json, const RunResult& result) {
+void add_outcome(OrderedJson& json, const RunResult& result) {
   json["passed"] = result.passed();
   json["verdict"] = verdict_of(result);
   // The same keys whether it passed or not.
   add_error(json, result.error ? *result.error : Error(Code::ok, "").with_hint(""));
-  Json attached = Json::array();
+  OrderedJson attached = OrderedJson::array();
   if (result.error) {
     for (const Error& later : result.error->attached()) {
-      Json entry = Json::object();
+      OrderedJson entry = OrderedJson::object();
       add_error(entry, later);
       attached.push_back(std::move(entry));
     }
@@ -193,7 +193,7 @@ std::string result_table(const std::vector<RunResult>& results, bool colour) {
 }
 
 nlohmann::ordered_json to_json(const RunResult& result) {
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   add_outcome(json, result);
   json.update({{"program", result.program},
                {"variant", optional_text(result.variant)},
@@ -215,12 +215,12 @@ nlohmann::ordered_json to_json(const RunResult& result) {
                {"trace", optional_text(result.trace)},
                {"records", optional_text(result.records)},
                {"snapshot", optional_text(result.snapshot)},
-               {"stats", result.rooms ? rooms_json(*result.rooms, result.ring) : Json(nullptr)}});
+               {"stats", result.rooms ? rooms_json(*result.rooms, result.ring) : OrderedJson(nullptr)}});
   if (result.lab) add_lab(json, *result.lab);
   return json;
 }
 
-void add_lab(Json& json, const LabOutcome& outcome) {
+void add_lab(OrderedJson& json, const LabOutcome& outcome) {
   json.update({{"sentence", optional_text(outcome.sentence)},
                {"chain", outcome.chain},
                {"faults", outcome.faults},
@@ -256,7 +256,7 @@ nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results) {
   whole.records.clear();
   whole.snapshot.clear();
   whole.rooms.reset();
-  Json runs = Json::array();
+  OrderedJson runs = OrderedJson::array();
   for (const RunResult& result : results) {
     add(whole.total, result.total);
     whole.rounds += result.rounds;
@@ -267,7 +267,7 @@ nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results) {
     if (whole.snapshot.empty()) whole.snapshot = result.snapshot;
     runs.push_back(to_json(result));
   }
-  Json json = to_json(whole);
+  OrderedJson json = to_json(whole);
   json["runs"] = std::move(runs);
   return json;
 }

@@ -10,7 +10,7 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string unpainted(const std::string& cell, bool) { return cell; }
 
@@ -44,9 +44,9 @@ std::string rooms_table(const RunResult& result) {
   return text + scopes.text(unpainted, false);
 }
 
-Json rooms_json(const RoomUse& rooms, const RingConfig& size) {
-  const auto of = [](std::uint64_t most, std::uint64_t all) { return Json{{"most", most}, {"size", all}}; };
-  Json rings = Json::array();
+OrderedJson rooms_json(const RoomUse& rooms, const RingConfig& size) {
+  const auto of = [](std::uint64_t most, std::uint64_t all) { return OrderedJson{{"most", most}, {"size", all}}; };
+  OrderedJson rings = OrderedJson::array();
   for (std::size_t i = 0; i < rooms.rings.size(); ++i) {
     const RingUse& ring = rooms.rings[i];
     rings.push_back({{"ring", i},
@@ -55,9 +55,9 @@ Json rooms_json(const RoomUse& rooms, const RingConfig& size) {
                      {"dep_pool", of(ring.most.edges, size.dep_pool)},
                      {"waits_for_room", ring.waits}});
   }
-  Json scopes = Json::array();
+  OrderedJson scopes = OrderedJson::array();
   for (const ScopeUse& scope : rooms.scopes)
-    scopes.push_back({{"location", scope.where.empty() ? Json(nullptr) : Json(scope.where)},
+    scopes.push_back({{"location", scope.where.empty() ? OrderedJson(nullptr) : OrderedJson(scope.where)},
                       {"ring", scope.ring},
                       {"manual", scope.manual},
                       {"opened", scope.opened},

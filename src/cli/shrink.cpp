@@ -26,7 +26,7 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// "moe-7-small.heddle" beside "moe-7.heddle".
 std::string small_name(const std::string& file) {
@@ -80,7 +80,7 @@ std::string size_text(const lab::ShrinkSize& size) {
                      size.choices == 1 ? "is" : "are");
 }
 
-Json to_json(const lab::ShrinkSize& size) {
+OrderedJson to_json(const lab::ShrinkSize& size) {
   return {{"ranks", size.ranks},   {"rounds", size.rounds}, {"tasks", size.tasks},
           {"blocks", size.blocks}, {"events", size.events}, {"choices", size.choices}};
 }
@@ -123,20 +123,20 @@ void print_report(const ShrinkOptions& options, const RunPlan& plan, lab::Shrink
   RunPlan small = plan;
   small.device.ranks = report.failure.spec.ranks;
   small.rounds = report.failure.spec.rounds;
-  Json json = to_json(result_of(small, report.result, outcome));
-  Json settings = Json::object();
+  OrderedJson json = to_json(result_of(small, report.result, outcome));
+  OrderedJson settings = OrderedJson::object();
   for (const auto& [name, value] : report.failure.settings) settings[name] = value;
-  json.update(
-      {{"same_failure", report.is_shown},
-       {"before", to_json(report.before)},
-       {"after", to_json(report.after)},
-       {"settings", std::move(settings)},
-       {"words", report.words},
-       {"nearest_pass",
-        report.nearest ? Json{{"without", report.nearest->without}, {"with", report.nearest->with}} : Json(nullptr)},
-       {"minimal", report.is_minimal},
-       {"tried", report.runs},
-       {"file", path.empty() ? Json(nullptr) : Json(path)}});
+  json.update({{"same_failure", report.is_shown},
+               {"before", to_json(report.before)},
+               {"after", to_json(report.after)},
+               {"settings", std::move(settings)},
+               {"words", report.words},
+               {"nearest_pass", report.nearest
+                                    ? OrderedJson{{"without", report.nearest->without}, {"with", report.nearest->with}}
+                                    : OrderedJson(nullptr)},
+               {"minimal", report.is_minimal},
+               {"tried", report.runs},
+               {"file", path.empty() ? OrderedJson(nullptr) : OrderedJson(path)}});
   write_json(json);
 }
 

@@ -23,7 +23,7 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t schedules_most = 1'000'000;
 
@@ -71,35 +71,35 @@ std::string text_of(const RunPlan& plan, const lab::SizeReport& report) {
   return text;
 }
 
-Json json_of(const RunPlan& plan, const lab::SizeReport& report) {
-  Json json{{"passed", report.least.has_value()},
-            {"program", plan.name},
-            {"backend", plan.backend},
-            {"ranks", plan.device.ranks},
-            {"rounds", plan.rounds},
-            {"schedules", report.schedules},
-            {"runs", report.runs},
-            {"interrupted", report.interrupted}};
-  Json sizes = Json::object(), below = Json::object();
+OrderedJson json_of(const RunPlan& plan, const lab::SizeReport& report) {
+  OrderedJson json{{"passed", report.least.has_value()},
+                   {"program", plan.name},
+                   {"backend", plan.backend},
+                   {"ranks", plan.device.ranks},
+                   {"rounds", plan.rounds},
+                   {"schedules", report.schedules},
+                   {"runs", report.runs},
+                   {"interrupted", report.interrupted}};
+  OrderedJson sizes = OrderedJson::object(), below = OrderedJson::object();
   if (report.least) {
     for (const lab::LeastSize& least : *report.least) {
       sizes[lab::name_of(least.resource)] = least.size;
       below[lab::name_of(least.resource)] =
-          !least.below ? Json(nullptr)
-                       : Json{{"size", lab::size_of(least.below->spec.session.ring, least.resource)},
-                              {"name", least.below->result.error->name()},
-                              {"message", least.below->result.error->message()},
-                              {"strategy", least.below->schedule.strategy},
-                              {"seed", least.below->schedule.seed}};
+          !least.below ? OrderedJson(nullptr)
+                       : OrderedJson{{"size", lab::size_of(least.below->spec.session.ring, least.resource)},
+                                     {"name", least.below->result.error->name()},
+                                     {"message", least.below->result.error->message()},
+                                     {"strategy", least.below->schedule.strategy},
+                                     {"seed", least.below->schedule.seed}};
     }
   }
-  json["sizes"] = report.least ? std::move(sizes) : Json(nullptr);
-  json["below"] = report.least ? std::move(below) : Json(nullptr);
-  json["failure"] = !report.failure ? Json(nullptr)
-                                    : Json{{"verdict", lab::name_of(report.failure->result.verdict)},
-                                           {"sentence", report.failure->result.sentence},
-                                           {"strategy", report.failure->schedule.strategy},
-                                           {"seed", report.failure->schedule.seed}};
+  json["sizes"] = report.least ? std::move(sizes) : OrderedJson(nullptr);
+  json["below"] = report.least ? std::move(below) : OrderedJson(nullptr);
+  json["failure"] = !report.failure ? OrderedJson(nullptr)
+                                    : OrderedJson{{"verdict", lab::name_of(report.failure->result.verdict)},
+                                                  {"sentence", report.failure->result.sentence},
+                                                  {"strategy", report.failure->schedule.strategy},
+                                                  {"seed", report.failure->schedule.seed}};
   return json;
 }
 

@@ -16,7 +16,7 @@
 namespace heddle::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using lab::DispatchReading;
 
 lab::DispatchRule rule(int number) { return static_cast<lab::DispatchRule>(number); }
@@ -46,35 +46,35 @@ std::string text_of(const DispatchReading& reading) {
   return text;
 }
 
-Json json_of(const VerifyOptions& options, const DispatchReading& reading) {
+OrderedJson json_of(const VerifyOptions& options, const DispatchReading& reading) {
   const lab::DispatchHeader& header = reading.header;
   const lab::DispatchProof& proof = reading.proof;
-  Json rules = Json::object();
+  OrderedJson rules = OrderedJson::object();
   for (int i = 0; i < lab::dispatch_rules; ++i) rules[lab::name_of(rule(i))] = proof.holds(rule(i));
-  Json faults = Json::array();
+  OrderedJson faults = OrderedJson::array();
   for (const lab::DispatchFault& fault : proof.faults)
     faults.push_back(
         {{"line", DispatchReading::line_of(fault)}, {"rule", lab::name_of(fault.rule)}, {"what", fault.what}});
-  return Json{{"passed", is_proved(reading)},
-              {"file", options.file},
-              {"program", header.program},
-              {"variant", header.variant.empty() ? Json(nullptr) : Json(header.variant)},
-              {"backend", header.backend},
-              {"ranks", header.ranks},
-              {"rounds", header.rounds},
-              {"strategy", header.strategy},
-              {"seed", header.seed},
-              {"trace_hash", fmt::format("{:016x}", header.trace_hash)},
-              {"hand_overs", proof.hand_overs},
-              {"begins", proof.begins},
-              {"finishes", proof.finishes},
-              {"freezes", proof.freezes},
-              {"cores", proof.cores},
-              {"dropped", reading.dropped},
-              {"edited", reading.edited},
-              {"rules", std::move(rules)},
-              {"broken", std::move(faults)},
-              {"more_broken", proof.more_faults}};
+  return OrderedJson{{"passed", is_proved(reading)},
+                     {"file", options.file},
+                     {"program", header.program},
+                     {"variant", header.variant.empty() ? OrderedJson(nullptr) : OrderedJson(header.variant)},
+                     {"backend", header.backend},
+                     {"ranks", header.ranks},
+                     {"rounds", header.rounds},
+                     {"strategy", header.strategy},
+                     {"seed", header.seed},
+                     {"trace_hash", fmt::format("{:016x}", header.trace_hash)},
+                     {"hand_overs", proof.hand_overs},
+                     {"begins", proof.begins},
+                     {"finishes", proof.finishes},
+                     {"freezes", proof.freezes},
+                     {"cores", proof.cores},
+                     {"dropped", reading.dropped},
+                     {"edited", reading.edited},
+                     {"rules", std::move(rules)},
+                     {"broken", std::move(faults)},
+                     {"more_broken", proof.more_faults}};
 }
 
 void report_faults(const VerifyOptions& options, const DispatchReading& reading) {

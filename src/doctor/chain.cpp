@@ -13,7 +13,7 @@ using Kind = WaitNode::Kind;
 
 namespace {
 
-constexpr std::uint32_t none = WaitAnalysis::none;
+constexpr std::uint32_t no_node = WaitAnalysis::none;
 constexpr std::size_t steps_most = 64;
 
 bool is_waiter(Kind kind) { return kind == Kind::block || kind == Kind::program || kind == Kind::end; }
@@ -26,7 +26,7 @@ class Teller {
   Chain tell() {
     find_roots();
     chain_.knot = best_knot();
-    if (chain_.knot == none) return std::move(chain_);
+    if (chain_.knot == no_node) return std::move(chain_);
     const std::vector<std::uint32_t> path = path_of(analysis_.knots[chain_.knot]);
     for (at_ = 0; at_ < path.size() && chain_.steps.size() < steps_most;) step(path);
     if (path.empty()) {
@@ -43,7 +43,7 @@ class Teller {
 
   // Cycles before ends, those with a core or a ring in them first: they are what a change of order would undo.
   std::uint32_t best_knot() const {
-    std::uint32_t best = none;
+    std::uint32_t best = no_node;
     int most = -1;
     for (std::uint32_t i = 0; i < analysis_.knots.size(); ++i) {
       const int weight = !analysis_.knots[i].is_cycle                     ? waited_for(i)
@@ -59,29 +59,29 @@ class Teller {
   // Of an end: a broken core explains more than anything; a task that nobody asks for, nothing.
   int waited_for(std::uint32_t knot) const {
     const Node end = analysis_.knots[knot].nodes.front();
-    return waiters_[end] == none ? 0 : node(end).kind == Kind::core ? 5 : 1;
+    return waiters_[end] == no_node ? 0 : node(end).kind == Kind::core ? 5 : 1;
   }
 
   // For each end the first of the waiters that lead to it, blocks before others.
   void find_roots() {
-    std::vector<Node> root(model_.nodes.size(), none), way;
-    waiters_.assign(model_.nodes.size(), none);
+    std::vector<Node> root(model_.nodes.size(), no_node), way;
+    waiters_.assign(model_.nodes.size(), no_node);
     for (Node from = 0; from < model_.nodes.size(); ++from) {
       Node at = from;
       way.clear();
-      while (root[at] == none && analysis_.toward[at] != none) {
+      while (root[at] == no_node && analysis_.toward[at] != no_node) {
         way.push_back(at);
         at = edge(analysis_.toward[at]).to;
       }
-      const Node end = root[at] == none ? at : root[at];
+      const Node end = root[at] == no_node ? at : root[at];
       for (const Node each : way) root[each] = end;
-      if (way.empty() && root[from] == none) continue;
+      if (way.empty() && root[from] == no_node) continue;
       if (!is_waiter(node(from).kind)) continue;
       Node& first = waiters_[end];
       const auto rank = [&](Node of) {
         return (node(of).kind == Kind::block ? 0 : 2) + (leads_at_once(of, end) ? 0 : 1);
       };
-      if (first == none || rank(from) < rank(first)) first = from;
+      if (first == no_node || rank(from) < rank(first)) first = from;
     }
   }
   bool leads_at_once(Node from, Node end) const { return edge(analysis_.toward[from]).to == end; }
@@ -103,7 +103,7 @@ class Teller {
     }
     std::vector<std::uint32_t> path;
     const Node end = knot.nodes.front();
-    for (Node at = waiters_[end]; at != none && at != end; at = edge(path.back()).to)
+    for (Node at = waiters_[end]; at != no_node && at != end; at = edge(path.back()).to)
       path.push_back(analysis_.toward[at]);
     return path;
   }
@@ -134,7 +134,7 @@ class Teller {
     }
   }
   void say(Node from, EdgeKind kind, Node to, std::string sentence) {
-    chain_.steps.push_back({party(from), kind, to == none ? Party{} : party(to), std::move(sentence)});
+    chain_.steps.push_back({party(from), kind, to == no_node ? Party{} : party(to), std::move(sentence)});
   }
 
   // One step of one or more edges from at_ on.
@@ -211,7 +211,7 @@ class Teller {
           who + " was never submitted: the program of rank " + std::to_string(rank.rank) + " " + program_wait(rank));
     } else {
       Node to = first.to;
-      Node core = none;
+      Node core = no_node;
       while (node(to).kind != Kind::block && at_ < path.size()) {
         if (node(to).kind == Kind::core) core = to;
         to = edge(path[at_++]).to;
@@ -221,7 +221,7 @@ class Teller {
       const bool has_begun = all_.tasks[node(first.from).index].begun > 0;
       say(first.from, EdgeKind::core, to,
           who + (has_begun ? " has more blocks" : " is ready") + ", and the core that it needs" +
-              (core == none ? "" : ", " + party(core).text + ",") + " " + held);
+              (core == no_node ? "" : ", " + party(core).text + ",") + " " + held);
     }
   }
 
@@ -270,16 +270,16 @@ class Teller {
         end_of_cell(at);
         break;
       case Kind::flag:
-        say(at, EdgeKind::flag, none, "no other half of the block is left to set it");
+        say(at, EdgeKind::flag, no_node, "no other half of the block is left to set it");
         break;
       case Kind::start:
-        say(at, EdgeKind::submit, none,
+        say(at, EdgeKind::submit, no_node,
             party(at).text + " was never submitted, and its rank's program submits nothing more");
         break;
       case Kind::core:
         break;  // the step before says it
       default:
-        say(at, EdgeKind::fault, none,
+        say(at, EdgeKind::fault, no_node,
             "rank " + std::to_string(node(at).rank) + " has failed, and does nothing any more");
     }
   }
@@ -289,9 +289,9 @@ class Teller {
     const std::vector<Satisfier> could = satisfiers(model_, analysis_, wait);
     const bool knows = cell != Situation::none && all_.cells[cell].notifiers.has_value();
     if (knows && all_.cells[cell].notifiers->empty())
-      say(at, EdgeKind::signal, none, "no task of this round notifies " + party(at).text);
+      say(at, EdgeKind::signal, no_node, "no task of this round notifies " + party(at).text);
     else if (!knows)
-      say(at, EdgeKind::signal, none, "which tasks notify " + party(at).text + " was not recorded");
+      say(at, EdgeKind::signal, no_node, "which tasks notify " + party(at).text + " was not recorded");
     std::size_t told = 0;
     for (const Satisfier& each : could) {
       if (++told > 8) break;

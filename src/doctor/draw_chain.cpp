@@ -22,7 +22,7 @@ struct Arrow {
   std::string label;
 };
 
-std::string escaped(const std::string& text) {
+std::string escaped_xml(const std::string& text) {
   std::string safe;
   for (const char c : text) {
     if (c == '&')
@@ -89,7 +89,7 @@ class Drawing {
     const int height = 2 * margin + static_cast<int>(boxes_.size()) * (box_height + gap) - gap;
     std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(width) + "\" height=\"" +
                        std::to_string(height) + "\" viewBox=\"0 0 " + std::to_string(width) + " " +
-                       std::to_string(height) + "\" role=\"img\">\n<title>" + escaped(title) + "</title>\n" + style;
+                       std::to_string(height) + "\" role=\"img\">\n<title>" + escaped_xml(title) + "</title>\n" + style;
     for (const Arrow& each : arrows_)
       if (each.to == each.from + 1) text += straight(each);
     int lanes = 0;
@@ -114,7 +114,7 @@ class Drawing {
   static std::string at(int x, int y) { return std::to_string(x) + " " + std::to_string(y); }
   static std::string words(const char* look, int x, int y, const std::string& text) {
     return "<text class=\"" + std::string(look) + "\" x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) +
-           "\">" + escaped(text) + "</text>\n";
+           "\">" + escaped_xml(text) + "</text>\n";
   }
   static std::string path(const std::string& d) { return "<path d=\"" + d + "\" marker-end=\"url(#tip)\"/>\n"; }
 

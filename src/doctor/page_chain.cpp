@@ -13,11 +13,11 @@
 namespace heddle::doctor {
 namespace {
 
-constexpr int box_width = 266, box_height = 66, gap = 52, between = 36, left_edge = 30, top_edge = 8;
+constexpr int node_width = 266, node_height = 66, row_gap = 52, between = 36, left_edge = 30, top_edge = 8;
 constexpr std::size_t aside_most = 8;
 constexpr std::size_t title_most = 25, line_most = 36;
 
-struct Node {
+struct Drawn {
   std::string id;  // empty: stands for nothing that has a name
   Party party;
   std::string title, second, third, tip;
@@ -40,9 +40,9 @@ class Graph {
     std::vector<LayeredEdge> edges;
     for (const Edge& each : edges_) edges.push_back({each.from, each.to});
     layers_ = layered(static_cast<std::uint32_t>(nodes_.size()), edges, spine_);
-    const int width = left_edge + static_cast<int>(layers_.columns) * (box_width + between) - between + 8;
-    const int height =
-        top_edge + static_cast<int>(layers_.layers) * (box_height + gap) - gap + 8 + (report_.chain_closes ? 42 : 0);
+    const int width = left_edge + static_cast<int>(layers_.columns) * (node_width + between) - between + 8;
+    const int height = top_edge + static_cast<int>(layers_.layers) * (node_height + row_gap) - row_gap + 8 +
+                       (report_.chain_closes ? 42 : 0);
     std::string svg = fmt::format(
         "<svg class=\"graph\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
         "aria-label=\"The chain of waits as a graph; the list of steps says the same\">\n"
@@ -71,7 +71,7 @@ class Graph {
     if (const auto found = index_.find(party.id); found != index_.end()) return found->second;
     if (party.task < 0) return none;
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-      Node& node = nodes_[i];
+      Drawn& node = nodes_[i];
       const bool is_same = node.party.rank == party.rank && node.party.task == party.task && !node.id.empty();
       if (!is_same || (node.party.kind == Party::Kind::block && party.kind == Party::Kind::block)) continue;
       index_.emplace(party.id, i);
@@ -85,24 +85,24 @@ class Graph {
   }
   std::uint32_t node_of(const Party& party) {
     if (const std::uint32_t found = find(party); found != none) return found;
-    Node node;
+    Drawn node;
     node.id = party.id;
     node.party = party;
     describe(node);
     return push(std::move(node));
   }
-  std::uint32_t push(Node node) {
+  std::uint32_t push(Drawn node) {
     const auto at = static_cast<std::uint32_t>(nodes_.size());
     if (!node.id.empty()) index_.emplace(node.id, at);
     nodes_.push_back(std::move(node));
     return at;
   }
-  void describe(Node& node) const {
+  void describe(Drawn& node) const {
     const Party& party = node.party;
     const std::string rank = "rank " + std::to_string(party.rank);
     node.tip = party.text;
     if (party.kind == Party::Kind::cell) {
-      node.look = Node::Look::cell;
+      node.look = Drawn::Look::cell;
       node.title = party.name + "[" + std::to_string(party.cell) + "]";
       node.second = "cell " + std::to_string(party.cell) + " of a window on " + rank;
       if (const WaitReport* wait = wait_for(party)) node.third = value_text(*wait);
@@ -118,7 +118,7 @@ class Graph {
     const Party& culprit = report_.culprit;
     const bool is_culprit = culprit.kind != Party::Kind::none && party.rank == culprit.rank &&
                             (party.id == culprit.id || (party.task >= 0 && party.task == culprit.task));
-    if (is_culprit && node.look == Node::Look::plain) node.look = Node::Look::culprit;
+    if (is_culprit && node.look == Drawn::Look::plain) node.look = Drawn::Look::culprit;
   }
   std::string state_of(const Party& party) const {
     const Situation& situation = shown_.situation;
@@ -181,12 +181,12 @@ class Graph {
     if (step.to.kind != Party::Kind::none) {
       to = node_of(step.to);
     } else {
-      Node node{"", {}, "", "", "", step.sentence, Node::Look::missing};
+      Drawn node{"", {}, "", "", "", step.sentence, Drawn::Look::missing};
       const bool goes_on = number < report_.chain.size();
       node.title = goes_on ? (step.kind == EdgeKind::flag ? "a flag of its cluster" : "what it waits for") : "nobody";
       if (!goes_on) node.second = "nothing that is left can change this";
       if (const WaitReport* wait = wait_of(step.from)) (goes_on ? node.second : node.third) = value_text(*wait);
-      if (goes_on) node.look = Node::Look::cell;
+      if (goes_on) node.look = Drawn::Look::cell;
       to = push(std::move(node));
     }
     // One of several that end the chain stands beside the first.
@@ -242,7 +242,7 @@ class Graph {
         continue;
       }
       const WaitReport& first = *group->front();
-      Node node{"", first.who, first.who.name, "", "", first.sentence, Node::Look::aside};
+      Drawn node{"", first.who, first.who.name, "", "", first.sentence, Drawn::Look::aside};
       if (node.title.empty()) node.title = first.who.text;
       node.second = group->size() == 1 ? place(first.who) : ranks_of(*group);
       node.third = first.what.kind == Party::Kind::cell
@@ -267,8 +267,10 @@ class Graph {
   }
 
   // ---- how
-  int x(std::uint32_t node) const { return left_edge + static_cast<int>(layers_.column[node]) * (box_width + between); }
-  int y(std::uint32_t node) const { return top_edge + static_cast<int>(layers_.layer[node]) * (box_height + gap); }
+  int x(std::uint32_t node) const {
+    return left_edge + static_cast<int>(layers_.column[node]) * (node_width + between);
+  }
+  int y(std::uint32_t node) const { return top_edge + static_cast<int>(layers_.layer[node]) * (node_height + row_gap); }
 
   void draw(const Edge& edge, bool is_back) {
     const char* look = edge.is_aside ? "edge aside" : "edge";
@@ -277,18 +279,18 @@ class Graph {
     std::string path;
     if (edge.from == edge.to) return;
     if (is_back && layers_.column[edge.from] == 0 && layers_.column[edge.to] == 0) {
-      path = fmt::format("M{} {}H10V{}H{}", from_x, from_y + box_height / 2, to_y + box_height / 2, to_x - 2);
+      path = fmt::format("M{} {}H10V{}H{}", from_x, from_y + node_height / 2, to_y + node_height / 2, to_x - 2);
     } else if (layers_.column[edge.from] == layers_.column[edge.to] && !is_back) {
-      path = fmt::format("M{} {}V{}", from_x + 26, from_y + box_height, to_y - 2);
+      path = fmt::format("M{} {}V{}", from_x + 26, from_y + node_height, to_y - 2);
     } else if (layers_.column[edge.from] > layers_.column[edge.to]) {
       // Into the side of what stands further left.
-      const int start = from_x + 40, low = from_y + box_height, side = to_x + box_width + 2,
-                middle = to_y + box_height / 2;
+      const int start = from_x + 40, low = from_y + node_height, side = to_x + node_width + 2,
+                middle = to_y + node_height / 2;
       path = low > middle
-                 ? fmt::format("M{} {}H{}V{}H{}", from_x, from_y + box_height / 2, from_x - between / 2, middle, side)
+                 ? fmt::format("M{} {}H{}V{}H{}", from_x, from_y + node_height / 2, from_x - between / 2, middle, side)
                  : fmt::format("M{} {}V{}H{}", start, low, middle, side);
     } else {
-      const int start = from_x + box_width, middle = from_y + box_height / 2, end = to_x + 40;
+      const int start = from_x + node_width, middle = from_y + node_height / 2, end = to_x + 40;
       path = is_back ? fmt::format("M{} {}H{}", start, middle, to_x - 2)
                      : fmt::format("M{} {}H{}V{}", start, middle, end, to_y - 2);
     }
@@ -296,7 +298,7 @@ class Graph {
     if (edge.label.empty()) return;
     if (is_back || layers_.column[edge.from] > layers_.column[edge.to]) return;
     const int at = layers_.column[edge.from] == layers_.column[edge.to] ? to_x + 38 : to_x + 52;
-    const int low = to_y - gap / 2 + (edge.second.empty() ? 5 : -3);
+    const int low = to_y - row_gap / 2 + (edge.second.empty() ? 5 : -3);
     text_ +=
         fmt::format("<text class=\"label\" x=\"{}\" y=\"{}\">{}</text>\n", at, low, escaped(edge.label, line_most));
     if (!edge.second.empty())
@@ -318,18 +320,18 @@ class Graph {
     if (back == edges_.end()) draw(Edge{spine_.back(), spine_.front(), "", "", false}, true);
   }
 
-  void draw(const Node& node, std::uint32_t index) {
+  void draw(const Drawn& node, std::uint32_t index) {
     static constexpr const char* looks[] = {"node", "node culprit", "node cell", "node missing", "node aside"};
     const int left = x(index), top = y(index);
     const std::string to = shown_.target(node.party);
     if (!to.empty()) text_ += "<a href=\"#" + to + "\">";
     text_ +=
         fmt::format("<g class=\"{}\"><title>{}</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"/>",
-                    looks[static_cast<int>(node.look)], escaped(node.tip, 300), left, top, box_width, box_height,
-                    node.look == Node::Look::cell ? 22 : 7);
+                    looks[static_cast<int>(node.look)], escaped(node.tip, 300), left, top, node_width, node_height,
+                    node.look == Drawn::Look::cell ? 22 : 7);
     if (node.party.rank >= 0)
       text_ += fmt::format("<rect class=\"stripe {}\" x=\"{}\" y=\"{}\" width=\"5\" height=\"{}\" rx=\"2\"/>",
-                           colour_of(node.party.rank), left + 8, top + 12, box_height - 24);
+                           colour_of(node.party.rank), left + 8, top + 12, node_height - 24);
     const auto line = [&](const char* kind, int at, const std::string& words, std::size_t most) {
       if (!words.empty())
         text_ += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>", kind, left + 22, top + at,
@@ -338,15 +340,15 @@ class Graph {
     line("title", 22, node.title, title_most);
     line("line", 40, node.second, line_most);
     line("line", 56, node.third, line_most);
-    if (node.look == Node::Look::culprit)
-      text_ += fmt::format("<text class=\"mark\" x=\"{}\" y=\"{}\">culprit</text>", left + box_width - 10, top + 20);
+    if (node.look == Drawn::Look::culprit)
+      text_ += fmt::format("<text class=\"mark\" x=\"{}\" y=\"{}\">culprit</text>", left + node_width - 10, top + 20);
     text_ += "</g>";
     text_ += to.empty() ? "\n" : "</a>\n";
   }
 
   const Shown& shown_;
   const Report& report_;
-  std::vector<Node> nodes_;
+  std::vector<Drawn> nodes_;
   std::vector<Edge> edges_;
   std::vector<std::uint32_t> spine_;
   std::map<std::string, std::uint32_t> index_;

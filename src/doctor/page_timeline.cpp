@@ -17,7 +17,7 @@ using snapshot::Event;
 
 namespace {
 
-constexpr int gutter = 176, width = 1000, right = 16, lane_height = 32, head_height = 20, top = 30;
+constexpr int gutter = 176, line_width = 1000, right = 16, lane_height = 32, head_height = 20, top = 30;
 constexpr std::size_t few = 60;  // blocks that are drawn however long ago they ran
 constexpr std::size_t core_lanes_most = 16, cell_lanes_most = 10, arrows_most = 80;
 
@@ -136,7 +136,8 @@ class Timeline {
   // ---- the picture
   double x(std::uint64_t time) const {
     const std::uint64_t in = std::clamp(time, begin_, end_);
-    return gutter + static_cast<double>(in - begin_) / static_cast<double>(end_ - begin_) * (width - gutter - right);
+    return gutter +
+           static_cast<double>(in - begin_) / static_cast<double>(end_ - begin_) * (line_width - gutter - right);
   }
   int colour(const std::string& name) {
     return static_cast<int>(colours_.emplace(name, colours_.size()).first->second % 8);
@@ -149,7 +150,7 @@ class Timeline {
         "aria-label=\"What the cores and cells of the chain did over time; the table below says the same\">\n"
         "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect class=\"hatch\" width=\"2.4\" height=\"6\"/></pattern></defs>\n",
-        width, height);
+        line_width, height);
     axis();
     for (const auto& [rank, y] : heads_)
       svg_ += fmt::format("<text class=\"head\" x=\"0\" y=\"{}\">rank {}</text>\n", y + 15, rank);
@@ -201,7 +202,7 @@ class Timeline {
                               : lane.party.name.empty() ? lane.party.text
                                                         : lane.party.name;
     svg_ += fmt::format("<rect class=\"lane{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-                        is_cell ? " of-cell" : "", gutter, lane.y + 2, width - gutter - right, lane_height - 4);
+                        is_cell ? " of-cell" : "", gutter, lane.y + 2, line_width - gutter - right, lane_height - 4);
     if (!to.empty()) svg_ += "<a href=\"#" + to + "\">";
     svg_ += fmt::format("<text class=\"name\" x=\"10\" y=\"{}\">{}</text>", lane.y + 20, escaped(words, 25));
     svg_ += to.empty() ? "\n" : "</a>\n";
@@ -267,7 +268,7 @@ class Timeline {
   void changes(const Lane& lane) {
     for (const WaitReport& wait : shown_.report.waits) {
       if (wait.what.id != lane.party.id) continue;
-      svg_ += fmt::format("<text class=\"need\" x=\"{}\" y=\"{}\">{}</text>\n", width - right - 6, lane.y + 20,
+      svg_ += fmt::format("<text class=\"need\" x=\"{}\" y=\"{}\">{}</text>\n", line_width - right - 6, lane.y + 20,
                           escaped(value_text(wait), name_most));
       break;
     }

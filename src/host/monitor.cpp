@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "host/session_checks.hpp"
+
 namespace heddle::host {
 
 namespace {
@@ -13,8 +15,7 @@ using Counts = WorkerCounts<base::HostEnvironment>;
 std::uint64_t nanoseconds(std::chrono::milliseconds duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
 }
-std::string text(std::chrono::milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
-std::string text(const Timeouts::Duration& duration) { return duration ? text(*duration) : "off"; }
+std::string text(const Timeouts::Duration& duration) { return duration ? host::text(*duration) : "off"; }
 
 bool elapsed(std::uint64_t since, std::uint64_t now, const Timeouts::Duration& limit) {
   return limit && now - since >= nanoseconds(*limit);

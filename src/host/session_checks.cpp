@@ -9,11 +9,7 @@
 
 namespace heddle::host {
 
-namespace {
-
 std::string text(std::chrono::milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
-
-}  // namespace
 
 void require(bool condition, const std::string& message) {
   if (!condition) heddle::detail::throw_invalid(message);

@@ -3,12 +3,16 @@
 // What every backend asks of a device's and a session's configuration.
 #pragma once
 
+#include <chrono>
 #include <heddle/program.hpp>
 #include <heddle/session.hpp>
 #include <string>
 #include <vector>
 
 namespace heddle::host {
+
+// As messages give it: "200 ms".
+std::string text(std::chrono::milliseconds duration);
 
 // Throws invalid_argument with the message unless the condition holds.
 void require(bool condition, const std::string& message);

@@ -115,8 +115,12 @@ std::vector<WorkerRecord> Trap::look() {
     }
     const std::vector<SourceFrame> frames = lines.walk(*samples[i]);
     const bool is_anywhere = std::any_of(frames.begin(), frames.end(), is_users);
-    if (!in_block && !in_program && !is_anywhere) continue;
-    if (!in_block && !in_program) record.state = State::kernel;  // of another session
+    if (!in_block && !in_program) {
+      // In a user's function, and in none of this session's the whole time: a kernel of another session. One that came
+      // or went meanwhile has not been standing there.
+      if (!is_anywhere || running_on(awake[i]) != before[i]) continue;
+      record.state = State::kernel;
+    }
     locate(frames, record);
   }
   return records;

@@ -28,12 +28,12 @@ constexpr Template templates[] = {
 };
 
 // 0 is the mean, 1 … 15 go from the least to the most.
-constexpr std::uint32_t latency_least = 1, latency_most = 15;
+constexpr std::uint32_t latency_step_least = 1, latency_step_most = 15;
 
 std::string latency_words(const TakenChoice& choice, std::string_view rest) {
-  std::string how = fmt::format("is {} of {} between its least and its most", choice.taken, latency_most);
-  if (choice.taken == latency_least) how = "is the least it can be";
-  if (choice.taken == latency_most) how = "is the most it can be";
+  std::string how = fmt::format("is {} of {} between its least and its most", choice.taken, latency_step_most);
+  if (choice.taken == latency_step_least) how = "is the least it can be";
+  if (choice.taken == latency_step_most) how = "is the most it can be";
   return fmt::format("{}: the latency of {} number {} {}, instead of the mean", choice.agent, rest, choice.ordinal + 1,
                      how);
 }

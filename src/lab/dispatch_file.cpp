@@ -14,13 +14,13 @@
 namespace heddle::lab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t name_most = 256;  // bytes of a name: a line has a bound
 
 // JSON of a text that need not be UTF-8.
 std::string quoted_json(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return OrderedJson(text).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string first_line(const DispatchHeader& header) {

@@ -25,13 +25,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t line_most = 4096;
-constexpr std::uint64_t word_most = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t ranks_most = 1024;
 constexpr std::uint64_t cores_most = 1U << 20U;
-
-[[noreturn]] void refuse(std::uint64_t line, const std::string& why) {
-  detail::throw_invalid(fmt::format("line {}: {}", line, why));
-}
 
 // A file's lines, one after the other; a line is not longer than line_most.
 class Lines {

@@ -17,7 +17,6 @@ namespace heddle::lab {
 namespace {
 
 constexpr std::string_view first_word = "heddle-failure ";
-constexpr std::uint64_t word_most = std::numeric_limits<std::uint32_t>::max();
 
 struct VerdictWord {
   Verdict verdict;
@@ -30,10 +29,6 @@ constexpr VerdictWord verdict_words[] = {
     {Verdict::no_progress, "no_progress"}, {Verdict::failed, "failed"},
     {Verdict::unexplained, "unexplained"},
 };
-
-[[noreturn]] void refuse(std::size_t line, const std::string& why) {
-  detail::throw_invalid(fmt::format("line {}: {}", line, why));
-}
 
 class Parser {
  public:

@@ -4,8 +4,9 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <system_error>
+
+#include "lab/failure_text.hpp"
 
 namespace heddle::lab {
 namespace {
@@ -36,8 +37,6 @@ bool read(std::string_view text, Timeouts::Duration& value) {
 
 std::string text_of(bool value) { return value ? "on" : "off"; }
 std::string text_of(const Timeouts::Duration& value) { return value ? std::to_string(value->count()) : "off"; }
-
-constexpr std::uint64_t word_most = std::numeric_limits<std::uint32_t>::max();
 
 constexpr SessionField fields[] = {
     {"task-window", [](const SessionConfig& config) { return std::to_string(config.ring.task_window); },

@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <heddle/error.hpp>
 #include <system_error>
 
 namespace heddle::lab {
+
+void refuse(std::uint64_t line, const std::string& why) {
+  detail::throw_invalid(fmt::format("line {}: {}", line, why));
+}
 
 std::string escaped(std::string_view text) {
   std::string result;

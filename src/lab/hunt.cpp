@@ -9,8 +9,6 @@
 namespace heddle::lab {
 namespace {
 
-constexpr int jobs_most = 1024;
-
 void check(const HuntConfig& config) {
   if (config.strategies.empty()) detail::throw_invalid("a hunt needs a strategy");
   if (!config.schedules && !config.time)

@@ -18,6 +18,8 @@
 
 namespace heddle::lab {
 
+inline constexpr std::int64_t jobs_most = 1024;  // threads of a hunt
+
 struct HuntConfig {
   RunSpec spec;
   std::vector<std::string> strategies = {"random", "pct", "delay", "walk"};  // or {"dfs"} alone

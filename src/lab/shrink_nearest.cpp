@@ -14,8 +14,8 @@
 namespace heddle::lab {
 namespace {
 
-constexpr std::size_t singles_tried = 64;  // choices that are made the default, one at a time
-constexpr std::uint64_t seeds_tried = 64;  // then other schedules are looked for
+constexpr std::size_t singles_tried = 64;          // choices that are made the default, one at a time
+constexpr std::uint64_t passing_seeds_tried = 64;  // then other schedules are looked for
 
 using Choices = std::vector<TakenChoice>;
 
@@ -106,7 +106,7 @@ std::optional<std::vector<TakenChoice>> ShrinkState::passing_seed() {
   Candidate candidate = best_;
   candidate.schedule = Schedule{};
   candidate.schedule.strategy = best_.schedule.by_time ? "random" : "walk";
-  for (std::uint64_t seed = 1; seed <= seeds_tried && !is_spent(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= passing_seeds_tried && !is_spent(); ++seed) {
     candidate.schedule.seed = seed;
     if (!can_run(candidate) || !last_.passed()) continue;
     Choices taken = last_.taken;

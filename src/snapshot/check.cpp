@@ -14,7 +14,7 @@
 namespace heddle::snapshot {
 namespace {
 
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+[[noreturn]] void refuse_at(const std::string& where, const std::string& why) {
   detail::throw_invalid(where + ": " + why);
 }
 
@@ -89,7 +89,7 @@ class Check {
   void add(const char* name, const std::vector<Record>& records, Index<Key>& index, KeyOf key_of) {
     for (std::size_t i = 0; i < records.size(); ++i) index.add(key_of(records[i]), i);
     index.close([&](std::size_t second, std::size_t first) {
-      refuse(at(name, second), fmt::format("the same as {}: each is to stand there once", at(name, first)));
+      refuse_at(at(name, second), fmt::format("the same as {}: each is to stand there once", at(name, first)));
     });
   }
 
@@ -111,24 +111,24 @@ class Check {
   }
   void rank_of(const std::string& where, int rank, bool is_needed) {
     if (rank < 0) {
-      if (is_needed) refuse(where, "it is missing: whose record is this?");
+      if (is_needed) refuse_at(where, "it is missing: whose record is this?");
       return;
     }
     if (all_.ranks.empty() || is_partial_ || ranks_.has(rank)) return;
-    refuse(where, fmt::format("there is no rank {} in /ranks", rank));
+    refuse_at(where, fmt::format("there is no rank {} in /ranks", rank));
   }
   // A task of this rank, or none.
   void task_of(const std::string& where, int rank, std::int64_t& task) {
     if (task < 0 || tasks_.has({rank, task})) return;
     if (all_.tasks.empty() && !all_.has("tasks")) return;  // none was recorded
-    if (!is_partial_) refuse(where, fmt::format("there is no task {} of rank {} in /tasks", task, rank));
+    if (!is_partial_) refuse_at(where, fmt::format("there is no task {} of rank {} in /tasks", task, rank));
     task = -1;
     ++dropped_;
   }
   void task_refs(const std::string& where, std::vector<TaskRef>& refs) {
     for (std::size_t i = 0; i < refs.size(); ++i) {
       const std::string place = fmt::format("{}/{}", where, i);
-      if (refs[i].rank < 0 || refs[i].task < 0) refuse(place, "a rank and a task are expected");
+      if (refs[i].rank < 0 || refs[i].task < 0) refuse_at(place, "a rank and a task are expected");
       task_of(place, refs[i].rank, refs[i].task);
     }
     std::erase_if(refs, [](const TaskRef& ref) { return ref.task < 0; });
@@ -143,13 +143,13 @@ class Check {
       if (wait.compare == word) wait.compare = sign;
       if (wait.compare == sign) return;
     }
-    refuse(where + "/compare", base::quoted(wait.compare) + " is no comparison; there are == != >= > <= <");
+    refuse_at(where + "/compare", base::quoted(wait.compare) + " is no comparison; there are == != >= > <= <");
   }
 
   void tasks() {
     for (std::size_t i = 0; i < all_.tasks.size(); ++i) {
       Task& task = all_.tasks[i];
-      if (task.task < 0) refuse(at("tasks", i, "task"), "it is missing: tasks are told apart by it");
+      if (task.task < 0) refuse_at(at("tasks", i, "task"), "it is missing: tasks are told apart by it");
       if (task.producers) task_refs(at("tasks", i, "producers"), *task.producers);
       for (std::size_t k = 0; k < task.conditions.size(); ++k)
         wait(fmt::format("{}/{}", at("tasks", i, "conditions"), k), task.conditions[k], task.rank);
@@ -173,7 +173,7 @@ class Check {
     if (ready.size() == left.size()) return;
     const auto first = static_cast<std::size_t>(
         std::find_if(left.begin(), left.end(), [](std::uint32_t count) { return count != 0; }) - left.begin());
-    refuse(at("tasks", first, "producers"), "these tasks are producers of each other, in a circle");
+    refuse_at(at("tasks", first, "producers"), "these tasks are producers of each other, in a circle");
   }
 
   void blocks() {
@@ -183,8 +183,8 @@ class Check {
       if (block.wait) wait(at("blocks", i, "wait"), *block.wait, block.rank);
       if (block.core < 0 || !all_.has("cores") || cores_.has({block.rank, block.core})) continue;
       if (!is_partial_)
-        refuse(at("blocks", i, "core"),
-               fmt::format("there is no core {} of rank {} in /cores", block.core, block.rank));
+        refuse_at(at("blocks", i, "core"),
+                  fmt::format("there is no core {} of rank {} in /cores", block.core, block.rank));
       block.core = -1;
       ++dropped_;
     }

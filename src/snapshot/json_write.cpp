@@ -8,12 +8,12 @@
 namespace heddle::snapshot {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Leaves out what was not recorded.
 class Writer {
  public:
-  Json object = Json::object();
+  OrderedJson object = OrderedJson::object();
 
   void field(const char* name, const std::string& value) {
     if (!value.empty()) object[name] = value;
@@ -38,7 +38,7 @@ class Writer {
   }
   template <class Record>
   void record(const char* name, const Record& value) {
-    Json made = of(value);
+    OrderedJson made = of(value);
     if (!made.empty()) object[name] = std::move(made);
   }
   template <class Record>
@@ -48,13 +48,13 @@ class Writer {
   template <class Record>
   void list(const char* name, const std::vector<Record>& values) {
     if (values.empty()) return;
-    Json& made = object[name] = Json::array();
+    OrderedJson& made = object[name] = OrderedJson::array();
     for (const Record& value : values) made.push_back(of(value));
   }
   template <class Record>
   void list(const char* name, const std::optional<std::vector<Record>>& values) {
     if (!values) return;
-    object[name] = Json::array();
+    object[name] = OrderedJson::array();
     list(name, *values);
   }
   void texts(const char* name, const std::vector<std::string>& values) {
@@ -62,14 +62,16 @@ class Writer {
   }
 
   template <class Record>
-  static Json of(const Record& value) {
+  static OrderedJson of(const Record& value) {
     Writer writer;
     describe(writer, value);
     return std::move(writer.object);
   }
 };
 
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
 
 }  // namespace
 
