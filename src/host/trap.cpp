@@ -17,7 +17,13 @@ constexpr std::size_t callers_most = 16;
 bool is_header_of_others(std::string_view file) {
   return file.starts_with("/usr/") || file.find("/include/heddle/") != std::string_view::npos;
 }
-bool is_users(const SourceFrame& frame) { return !frame.runtime && !is_header_of_others(frame.file); }
+// The dispatcher's own functions are templates: a copy of one may lie in a user's module.
+bool is_dispatchers(std::string_view function) {
+  return function.starts_with("heddle::host::Pool<") || function.starts_with("heddle::host::Engine<");
+}
+bool is_users(const SourceFrame& frame) {
+  return !frame.runtime && !is_header_of_others(frame.file) && !is_dispatchers(frame.function);
+}
 
 // The innermost frame that the user can do something about: code of a kernel or program rather than what it calls.
 const SourceFrame* choose(const std::vector<SourceFrame>& frames) {
