@@ -29,6 +29,7 @@ class HostBlock final : public heddle::detail::BlockServices {
   void begin() {
     Worker<E>& worker = *Pool<E>::current();
     auto& counts = engine_.counts(worker.index);
+    worker.busy.set(true);
     counts.running_block.store(index_, std::memory_order_relaxed);  // relaxed: a report's matter
     counts.running.store(&slot_, std::memory_order_release);  // release: partner is in Monitor, which reads the slot
     // The clock is what costs: a block starts when its worker's last one ended, unless the worker looked for work
@@ -219,8 +220,10 @@ class HostBlock final : public heddle::detail::BlockServices {
 
   // The block leaves its worker: at its end, or because it waits.
   void leave(bool parks) {
-    const std::uint32_t worker = Pool<E>::current()->index;
+    Worker<E>& of = *Pool<E>::current();
+    const std::uint32_t worker = of.index;
     auto& counts = engine_.counts(worker);
+    of.busy.set(false);
     counts.running.store(nullptr, std::memory_order_relaxed);
     auto& traces = engine_.traces();
     if (!traces.on()) return;

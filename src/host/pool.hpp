@@ -32,6 +32,7 @@
 #include "base/fiber.hpp"
 #include "base/lock.hpp"
 #include "base/work.hpp"
+#include "host/worker_busy.hpp"
 
 namespace heddle::host {
 
@@ -68,6 +69,7 @@ struct alignas(64) Worker {
   std::uint32_t turn = 0;
   base::Work* next = nullptr;  // taken up before anything else; no thief sees it
   bool idled = true;           // it has looked for work since it last ran a block; the block's services clear it
+  WorkerBusy<E> busy;
   LoopFiber<E>* current = nullptr;
   // What the fiber that a switch has left is to become, once it is left.
   enum class Leave : std::uint8_t { nothing, spare, park, yield } leave = Leave::nothing;

@@ -119,8 +119,11 @@ class Rank final : public graph::OrchestratorHost<E> {
   void poison_outputs();
   // Whether the program runs on the calling worker from now on, for who looks when one never returns.
   void on_worker(bool runs) {
-    if constexpr (requires { engine_.traces().set_program(0U, 0); })
-      engine_.traces().set_program(engine_.pool().current()->index, runs ? index_ : -1);
+    if constexpr (requires { engine_.traces().set_program(0U, 0); }) {
+      auto& worker = *engine_.pool().current();
+      engine_.traces().set_program(worker.index, runs ? index_ : -1);
+      worker.busy.set(runs);
+    }
   }
   void begin_settling(const graph::OrchestratorWait& wait);
 

@@ -52,6 +52,7 @@ Trap::Running Trap::running_on(std::uint32_t worker) const {
   running.part = counts.running_block.load(std::memory_order_relaxed);
   running.blocks = counts.value[Counts::blocks].load(std::memory_order_relaxed);
   running.program = engine_.traces().program_on(worker);
+  running.busy = pool_.pool().worker(worker).busy.get();
   return running;
 }
 
@@ -120,10 +121,10 @@ std::vector<WorkerRecord> Trap::look() {
       continue;
     }
     const std::vector<SourceFrame> frames = lines.walk(*samples[i]);
-    const bool is_anywhere = std::any_of(frames.begin(), frames.end(), is_users);
     if (!in_block && !in_program) {
-      // In a user's function, and in none of this session's the whole time: a kernel of another session. One that came
-      // or went meanwhile has not been standing there.
+      const bool is_anywhere = before[i].busy && std::any_of(frames.begin(), frames.end(), is_users);
+      // Busy, and with none of this session's the whole time: a kernel of another session. One that came or went
+      // meanwhile has not been standing there.
       if (!is_anywhere || running_on(awake[i]) != before[i]) continue;
       record.state = State::kernel;
     }

@@ -28,7 +28,8 @@ class Trap {
     const Slot* slot = nullptr;
     std::int64_t part = -1;
     std::uint64_t blocks = 0;
-    int program = -1;  // the rank whose program it is
+    int program = -1;   // the rank whose program it is
+    bool busy = false;  // with a kernel or program of whichever session
     friend bool operator==(const Running&, const Running&) = default;
   };
 
