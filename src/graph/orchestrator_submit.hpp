@@ -43,6 +43,10 @@ void OrchestratorCore<E>::validate(const heddle::detail::TaskRequest& request) c
     }
   }
   if (request.predicate != nullptr) check_owner(request.predicate->owner, "when");
+  if (request.conditions.size() > conditions_most)
+    refuse(Code::invalid_argument, "completes_when: " + std::to_string(request.conditions.size()) +
+                                       " conditions; a task has at most " + std::to_string(conditions_most) +
+                                       ": give the others to a second task, after this one");
   for (const auto& condition : request.conditions)
     if (condition.signal.rank != rank)
       refuse(Code::invalid_argument, "completes_when: the signal belongs to rank " +

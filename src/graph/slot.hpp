@@ -22,6 +22,7 @@ namespace heddle::graph {
 
 // Room that a deferred condition takes in the task's memory, for the backend's use; its record stands first.
 inline constexpr std::size_t deferred_condition_bytes = 160;
+inline constexpr std::size_t conditions_most = 64;  // of one task
 
 template <base::Environment E>
 struct Slot;

@@ -221,6 +221,17 @@ TEST(Refusal, WindowsAndSignals) {
   expect_error(refused(foreign, 2), Code::invalid_argument, {"completes_when", "rank 0"});
 }
 
+template <std::size_t... I>
+void defer_often(Orchestrator& graph, std::index_sequence<I...>) {
+  const auto cell = graph.window("told").signals<std::int64_t>().mine()[0];
+  graph.dummy("deferred", completes_when(cell, Compare::ge, static_cast<std::int64_t>(I) * 0)...);
+}
+
+TEST(Refusal, SixtyFifthConditionOfATask) {
+  expect_error(refused([](Orchestrator& graph) { defer_often(graph, std::make_index_sequence<65>{}); }),
+               Code::invalid_argument, {"completes_when", "65 conditions", "at most 64"});
+}
+
 TEST(Refusal, DeclaredTensorsAreAskedForAsTheyAre) {
   const auto asked = [](std::function<void(const Io&)> ask) {
     return failure_of(
