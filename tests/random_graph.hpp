@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/random.hpp"
 #include "tests/random_graph_signatures.hpp"
 
 namespace heddle::random_graph {
@@ -20,25 +21,7 @@ namespace heddle::random_graph {
 inline constexpr int buffer_bytes_most = 512;
 using ByteSet = std::bitset<buffer_bytes_most>;
 
-// Splitmix: small, and the same everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() { return scramble(state_ += 0x9e3779b97f4a7c15U); }
-  // In [0, end).
-  int below(int end) { return static_cast<int>(next() % static_cast<std::uint64_t>(end)); }
-  // In [first, last].
-  int between(int first, int last) { return first + below(last - first + 1); }
-  bool chance(int percent) { return below(100) < percent; }
-  static std::uint64_t scramble(std::uint64_t z) {
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
-
- private:
-  std::uint64_t state_;
-};
+using test::Random;
 
 // A view of a buffer: where it starts, in bytes, and extents and strides in elements of one of the `types`.
 struct Layout {

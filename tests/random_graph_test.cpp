@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 #include <heddle/heddle.hpp>
 #include <iostream>
@@ -22,20 +21,6 @@ namespace heddle::random_graph {
 namespace {
 
 constexpr int graphs_in_session = 16;
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
-std::uint64_t first_seed() { return from_environment("HEDDLE_SEED", 20'000'000); }
-// `most` where the compiler optimizes and nothing watches.
-std::uint64_t graphs(std::uint64_t most) {
-#if defined(__OPTIMIZE__) && !HEDDLE_ASAN && !HEDDLE_TSAN
-  return from_environment("HEDDLE_GRAPHS", most);
-#else
-  return from_environment("HEDDLE_GRAPHS", most / 20);
-#endif
-}
 
 struct Case {
   explicit Case(Program made) : program(std::move(made)), expected(interpret(program)) {}
@@ -228,24 +213,24 @@ void expect_variety(const Coverage& coverage, std::uint64_t number) {
 }
 
 TEST(RandomGraph, EveryByteAndEveryReadIsAsInASerialRun) {
-  const std::uint64_t number = graphs(20'000);
+  const std::uint64_t number = test::number_of_programs(20'000);
   std::vector<Place> hosts;
   for (int threads = 1; threads <= 3; ++threads) hosts.push_back(host(threads));
-  const Coverage coverage =
-      replay_all(first_seed(), number, [&](Random& random) -> Place& { return hosts[random.next() % hosts.size()]; });
+  const Coverage coverage = replay_all(test::first_seed(), number,
+                                       [&](Random& random) -> Place& { return hosts[random.next() % hosts.size()]; });
   expect_variety(coverage, number);
 }
 
 TEST(RandomGraph, ChipsOfAnyWidthDoTheSame) {
-  const std::uint64_t number = graphs(5'000);
-  expect_variety(replay_all(first_seed(), number, random_chip), number);
+  const std::uint64_t number = test::number_of_programs(5'000);
+  expect_variety(replay_all(test::first_seed(), number, random_chip), number);
 }
 
 // The comparison above can fail: without edges it soon does. The tasks then race, which the thread sanitizer may not
 // see.
 TEST(RandomGraph, ProgramsWithoutEdgesAreFoundToDiffer) {
   if (HEDDLE_TSAN) GTEST_SKIP() << "data races on purpose";
-  const std::uint64_t first = first_seed();
+  const std::uint64_t first = test::first_seed();
   std::cout << "seed " << first << std::endl;
   Device device = Device::open("host", {.ranks = 1, .threads = 3});
   SessionConfig config;

@@ -143,13 +143,12 @@ class LabBlock final : public heddle::detail::BlockServices {
     check_peer(peer, "fence");
     PeerTraffic& to = traffic(peer);
     while (!world_.simulator.by_time() && !to.order->all_arrived()) let_others_go_on();
-    to.floor = std::max({to.floor, to.puts_arrive, to.notifies_arrive});
+    to.fence();
     if (world_.observer != nullptr) world_.observer->fence(me_, peer);
   }
   void quiet() override {
     before_access();
     settle_puts();
-    for (PeerTraffic& to : traffic_) to.floor = std::max(to.floor, to.puts_arrive);
     if (world_.observer != nullptr) world_.observer->fence(me_, -1);
   }
 

@@ -196,6 +196,11 @@ void Network::notify(const BlockId& block, std::uint64_t id, const heddle::detai
   if (is_ordered) {
     notice.order = traffic.order;
     notice.number = traffic.order->sent();
+    notice.is_ordered = true;
+  } else if (order == Order::relaxed && !late) {
+    notice.order = traffic.order;
+    ++traffic.order->relaxed_out;
+    traffic.relaxed_arrive = std::max(traffic.relaxed_arrive, time);
   }
   if (strike(Fault::duplicated_notify)) send(signal, value, how, id, time + late_notify_ns);
 }
@@ -204,6 +209,7 @@ Network::Notice& Network::send(const heddle::detail::SignalRef& signal, std::int
                                std::uint64_t id, std::uint64_t time) {
   Notice& notice = take_notice();
   notice.order = nullptr;
+  notice.is_ordered = false;
   notice.signal = signal;
   notice.value = value;
   notice.how = how;
@@ -218,12 +224,15 @@ void Network::has_arrived(SentOrder& order, std::uint32_t number) {
 }
 
 void Network::arrive(Notice& notice) {
-  if (notice.order != nullptr && !notice.order->is_next(notice.number)) {
+  if (notice.is_ordered && !notice.order->is_next(notice.number)) {
     notice.order->held.push_back(&notice);
     return;
   }
   simulator_.mix(notice.id);
-  if (notice.order != nullptr) has_arrived(*notice.order, notice.number);
+  if (notice.is_ordered)
+    has_arrived(*notice.order, notice.number);
+  else if (notice.order != nullptr)
+    --notice.order->relaxed_out;
   sink_.update_cell(notice.id, notice.signal, notice.value, notice.how);
   spare_notices_.push_back(&notice);
 }

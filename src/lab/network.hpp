@@ -8,6 +8,7 @@
 // A released notify arrives after all puts that its block issued to that peer before; a relaxed one may overtake them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <heddle/block.hpp>
@@ -48,9 +49,10 @@ class SentOrder {
   }
   // Whether everything has arrived that was sent before this one.
   bool is_next(std::uint32_t number) const { return all_before_ >= number; }
-  bool all_arrived() const { return all_before_ == arrived_.size(); }
-  std::uint32_t puts_out = 0;  // on their way
-  std::vector<Event*> held;    // what came too early: it happens once it may
+  bool all_arrived() const { return all_before_ == arrived_.size() && relaxed_out == 0; }
+  std::uint32_t puts_out = 0;     // on their way
+  std::uint32_t relaxed_out = 0;  // relaxed notifies: only a fence orders them
+  std::vector<Event*> held;       // what came too early: it happens once it may
 
  private:
   std::vector<bool> arrived_;
@@ -63,8 +65,10 @@ struct PeerTraffic {
   std::shared_ptr<SentOrder> order = std::make_shared<SentOrder>();
   std::uint64_t puts_arrive = 0;      // when the last of its puts does
   std::uint64_t notifies_arrive = 0;  // the same of its released notifies
+  std::uint64_t relaxed_arrive = 0;   // and of its relaxed ones
   std::uint64_t puts = 0;             // so far
   std::uint64_t floor = 0;            // after a fence: nothing that follows arrives before
+  void fence() { floor = std::max(floor, std::max({puts_arrive, notifies_arrive, relaxed_arrive}) + 1); }
 };
 
 class Network {
@@ -116,8 +120,9 @@ class Network {
     std::int64_t value = 0;
     Notify how = Notify::set;
     std::uint64_t id = 0;
-    std::shared_ptr<SentOrder> order;  // of a released one: it arrives after what was sent before it
+    std::shared_ptr<SentOrder> order;
     std::uint32_t number = 0;
+    bool is_ordered = false;  // released: it arrives after what was sent before it
   };
 
   void arrive(Flight& flight);
