@@ -20,6 +20,14 @@ std::uint32_t find(const Index& index, const Key& key) {
   return found == index.end() || found->first != key ? Situation::none : found->second;
 }
 
+// [first, last) of those whose key begins so.
+template <class Index, class Key, class Begin>
+std::pair<std::uint32_t, std::uint32_t> range(const Index& index, const Key& key, Begin begin_of) {
+  const auto [first, last] =
+      std::ranges::equal_range(index, key, {}, [&](const auto& each) { return begin_of(each.first); });
+  return {static_cast<std::uint32_t>(first - index.begin()), static_cast<std::uint32_t>(last - index.begin())};
+}
+
 template <class Records, class Index, class KeyOf>
 void fill(const Records& records, Index& index, KeyOf key_of) {
   index.reserve(records.size());
@@ -53,15 +61,13 @@ std::uint32_t Situation::cell(int rank, const std::string& window, std::int64_t 
 
 std::pair<std::uint32_t, std::uint32_t> Situation::blocks_of(std::uint32_t task) const {
   const snapshot::Task& of = all_.tasks[task];
-  constexpr auto least = std::numeric_limits<std::int64_t>::min();
-  const auto place = [&](std::int64_t number) {
-    const std::tuple key(of.rank, number, least, std::numeric_limits<int>::min());
-    return static_cast<std::uint32_t>(std::lower_bound(by_block_.begin(), by_block_.end(), key,
-                                                       [](const auto& each, const auto& k) { return each.first < k; }) -
-                                      by_block_.begin());
-  };
-  const bool is_last = of.task == std::numeric_limits<std::int64_t>::max();
-  return {place(of.task), is_last ? static_cast<std::uint32_t>(by_block_.size()) : place(of.task + 1)};
+  return range(by_block_, std::pair(of.rank, of.task),
+               [](const auto& key) { return std::pair(std::get<0>(key), std::get<1>(key)); });
+}
+
+std::pair<std::uint32_t, std::uint32_t> Situation::parts_of(const snapshot::Block& block) const {
+  return range(by_block_, std::tuple(block.rank, block.task, block.block),
+               [](const auto& key) { return std::tuple(std::get<0>(key), std::get<1>(key), std::get<2>(key)); });
 }
 
 std::uint32_t Situation::block(int rank, std::int64_t task, std::int64_t block, int part) const {

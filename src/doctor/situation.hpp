@@ -32,7 +32,8 @@ class Situation {
   std::uint32_t cell(int rank, const std::string& window, std::int64_t cell) const;
   std::uint32_t cell(const snapshot::Wait& wait) const { return cell(wait.rank, wait.window, wait.cell); }
   // Of a task, in their order. By task: an index of the list.
-  std::pair<std::uint32_t, std::uint32_t> blocks_of(std::uint32_t task) const;  // [first, last) in blocks()
+  std::pair<std::uint32_t, std::uint32_t> blocks_of(std::uint32_t task) const;           // [first, last) in blocks()
+  std::pair<std::uint32_t, std::uint32_t> parts_of(const snapshot::Block& block) const;  // of the same block, likewise
   const std::vector<std::uint32_t>& blocks() const { return blocks_; }
   std::uint32_t block(int rank, std::int64_t task, std::int64_t block, int part) const;
 

@@ -152,11 +152,19 @@ class Modeller {
     if (!is_kept && (task.state == TaskState::ready || task.state == TaskState::running)) needs_core(node, task);
   }
 
+  // What a file may cost, whatever it says; tasks of further shapes, and blocks of more parts, stay open.
+  static constexpr int shapes_most = 16;
+  static constexpr std::uint32_t parts_most = 64;
+
   // A node that stands for room for one more block on the rank's cores, made once for each shape.
   void needs_core(Node node, const snapshot::Task& task) {
     if (!all_.has("cores") || task.cubes < 0 || task.vectors < 0 || task.cubes + task.vectors == 0) return;
-    const auto [found, is_new] = rooms_.try_emplace({task.rank, task.cubes, task.vectors}, WaitGraph::none);
-    if (is_new) found->second = make_room(task.rank, task.cubes, task.vectors);
+    const std::tuple shape(task.rank, task.cubes, task.vectors);
+    auto found = rooms_.find(shape);
+    if (found == rooms_.end()) {
+      if (++shapes_[task.rank] > shapes_most) return;
+      found = rooms_.emplace(shape, make_room(task.rank, task.cubes, task.vectors)).first;
+    }
     edge(node, found->second, EdgeKind::core);
   }
   Node make_room(int rank, int cubes, int vectors) {
@@ -259,15 +267,16 @@ class Modeller {
   Node of_flag(const snapshot::Wait& wait, const snapshot::Block& block) {
     const Node node = add(Kind::flag, static_cast<std::uint32_t>(model_.flags.size()), wait.rank);
     model_.flags.push_back(wait);
-    const std::uint32_t task = situation_.task(block.rank, block.task);
-    if (task == Situation::none || block.part < 0) return node;
+    if (situation_.task(block.rank, block.task) == Situation::none || block.part < 0) return node;
     const WaitGraph::Need any = model_.graph.need(node);
-    const auto [first, last] = situation_.blocks_of(task);
+    const auto [first, last] = situation_.parts_of(block);
     for (std::uint32_t k = first; k < last; ++k) {
       const std::uint32_t other = situation_.blocks()[k];
       const snapshot::Block& half = all_.blocks[other];
-      if (half.block == block.block && half.part != block.part && half.state != BlockState::ended)
-        alternative(any, model_.block[other], EdgeKind::flag);
+      if (half.part == block.part || half.state == BlockState::ended) continue;
+      const bool is_too_many = k - first >= parts_most;
+      alternative(any, is_too_many ? open() : model_.block[other], EdgeKind::flag);
+      if (is_too_many) break;
     }
     return node;
   }
@@ -304,6 +313,7 @@ class Modeller {
   std::vector<Node> some_;
   Node open_ = WaitGraph::none;
   std::map<std::tuple<int, int, int>, Node> rooms_;
+  std::map<int, int> shapes_;  // in rooms_, by rank
   std::map<std::pair<int, std::int64_t>, Cluster> clusters_;
 };
 

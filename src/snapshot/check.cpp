@@ -82,6 +82,8 @@ class Check {
     Index<std::tuple<int, std::int64_t, std::int64_t, int>> blocks;
     add("blocks", all_.blocks, blocks,
         [](const Block& block) { return std::tuple(block.rank, block.task, block.block, block.part); });
+    Index<std::pair<int, int>> rings;
+    add("rings", all_.rings, rings, [](const Ring& ring) { return std::pair(ring.rank, ring.ring); });
     Index<std::tuple<int, std::string, std::int64_t>> cells;
     add("cells", all_.cells, cells, [](const Cell& cell) { return std::tuple(cell.rank, cell.window, cell.cell); });
   }

@@ -13,6 +13,9 @@
 
 namespace heddle::snapshot {
 
+// Of a name or a sentence; of a longer one the beginning is read.
+inline constexpr std::size_t text_bytes_most = 4096;
+
 struct Limits {
   std::size_t bytes = std::size_t{256} << 20U;
   std::uint64_t values = 20'000'000;        // of the whole file

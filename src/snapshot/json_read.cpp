@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,10 @@ constexpr std::string_view no_snapshot = "this is no snapshot: it does not begin
   detail::throw_invalid(where.empty() ? why : where + ": " + why);
 }
 
+[[noreturn]] void refuse_size(const Limits& limits) {
+  refuse("", fmt::format("the file is larger than {} bytes: leave out what has ended, and the events", limits.bytes));
+}
+
 std::string a_kind(const Json& value) {
   switch (value.type()) {
     case Json::value_t::null:
@@ -49,6 +54,15 @@ std::string a_kind(const Json& value) {
   }
 }
 
+// A long text is read up to a whole character, so that what is told of it stays within bounds.
+std::string cut(const std::string& text) {
+  if (text.size() <= text_bytes_most) return text;
+  constexpr std::string_view more = "…";
+  std::size_t end = text_bytes_most - more.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;
+  return text.substr(0, end).append(more);
+}
+
 // Takes the fields of one record from an object. What it does not know it leaves.
 class Reader {
  public:
@@ -60,7 +74,7 @@ class Reader {
     const Json* const found = find(name);
     if (found == nullptr) return;
     if (!found->is_string()) wrong(name, "a string", *found);
-    value = found->get_ref<const std::string&>();
+    value = cut(found->get_ref<const std::string&>());
   }
   void field(const char* name, bool& value) {
     const Json* const found = find(name);
@@ -120,7 +134,7 @@ class Reader {
     for (std::size_t i = 0; i < found->size(); ++i) {
       const Json& each = (*found)[i];
       if (!each.is_string()) wrong((std::string(name) + "/" + std::to_string(i)).c_str(), "a string", each);
-      values.push_back(each.get<std::string>());
+      values.push_back(cut(each.get_ref<const std::string&>()));
     }
   }
 
@@ -332,8 +346,7 @@ std::string reason_of(const std::string& problem) {
 }  // namespace
 
 Snapshot parse(std::string_view text, const Limits& limits) {
-  if (text.size() > limits.bytes)
-    refuse("", fmt::format("the file is larger than {} bytes: leave out what has ended, and the events", limits.bytes));
+  if (text.size() > limits.bytes) refuse_size(limits);
   if (text.empty()) refuse("", "the file is empty");
   Snapshot snapshot;
   Builder builder(snapshot, limits);
@@ -356,12 +369,17 @@ Snapshot read(const std::string& path, const Limits& limits) {
   };
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) fail(std::generic_category().message(errno));
-  std::string text;
+  struct stat status{};
+  const bool has_size = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const std::size_t size = has_size ? static_cast<std::size_t>(status.st_size) : 0;
   constexpr std::size_t piece = std::size_t{1} << 20U;
+  std::string text;
+  // What is known to be too large is not read; a device or a pipe tells by its bytes.
+  if (size <= limits.bytes) text.reserve(size + piece);
   int problem = 0;
-  for (;;) {
+  while (size <= limits.bytes) {
     const std::size_t before = text.size();
-    if (before > limits.bytes) break;  // which parse() says
+    if (before > limits.bytes) break;
     text.resize(before + piece);
     const ssize_t bytes = ::read(file, text.data() + before, piece);
     problem = bytes < 0 ? errno : 0;
@@ -372,6 +390,7 @@ Snapshot read(const std::string& path, const Limits& limits) {
   ::close(file);
   if (problem != 0) fail(std::generic_category().message(problem));
   try {
+    if (size > limits.bytes) refuse_size(limits);
     return parse(text, limits);
   } catch (const Error& error) {
     throw Error(Code::invalid_argument, base::quoted(path) + ": " + error.message());

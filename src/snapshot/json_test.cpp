@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <heddle/error.hpp>
 #include <random>
@@ -209,6 +213,57 @@ TEST(SnapshotJson, LimitsHold) {
   few = {};
   few.values = 5;
   EXPECT_THAT(refusal(with(R"("x": [1, 2, 3, 4, 5, 6])"), few), StartsWith("/x: more than 5 values"));
+}
+
+TEST(SnapshotJson, OfALongTextTheBeginningIsRead) {
+  const std::string long_name = std::string(text_bytes_most - 2, 'x') + "öööö";
+  const Snapshot read = parse(with("\"program\": \"" + long_name + "\", \"notes\": [\"" + long_name + "\"]"));
+  EXPECT_LE(read.program.size(), text_bytes_most);
+  EXPECT_EQ(read.program, long_name.substr(0, text_bytes_most - 3) + "…");
+  EXPECT_EQ(read.notes.front(), read.program);
+  const std::string text = to_json(read);
+  EXPECT_EQ(to_json(parse(text)), text);
+  const std::string short_enough(text_bytes_most, 'x');
+  EXPECT_EQ(parse(with("\"program\": \"" + short_enough + "\"")).program, short_enough);
+}
+
+class SnapshotFile : public testing::Test {
+ protected:
+  ~SnapshotFile() override { std::remove(path_.c_str()); }
+  std::string path_ = testing::TempDir() + "heddle-snapshot-" + std::to_string(::getpid()) + ".json";
+};
+
+// A file of a gigabyte, most of which is a hole: it is refused by its size, and no more than that is looked at.
+TEST_F(SnapshotFile, OfAGigabyteIsRefusedInLittleMemory) {
+  std::ofstream(path_) << with("\"tasks\": []");
+  std::filesystem::resize_file(path_, std::size_t{1} << 30U);
+  const auto read_it = [&] {
+    const auto kilobytes = [] {
+      rusage used{};
+      ::getrusage(RUSAGE_SELF, &used);
+      return used.ru_maxrss;
+    };
+    const auto before = kilobytes();
+    try {
+      (void)read(path_);
+      std::_Exit(3);
+    } catch (const Error& error) {
+      const bool is_told = error.message().find("the file is larger than 268435456 bytes") != std::string::npos;
+      std::_Exit(!is_told ? 4 : kilobytes() - before > 32 << 10 ? 5 : 0);
+    }
+  };
+  EXPECT_EXIT(read_it(), testing::ExitedWithCode(0), "");
+}
+
+TEST(SnapshotJson, WhatHasNoEndIsReadUpToTheLimit) {
+  Limits small;
+  small.bytes = 1'000;
+  try {
+    (void)read("/dev/zero", small);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("\"/dev/zero\": the file is larger than 1000 bytes"));
+  }
 }
 
 TEST(SnapshotJson, AFileThatIsNotThereIsNamed) {
