@@ -197,6 +197,16 @@ TEST(FailureFile, WithAnUnknownKeyOrValueIsRefusedWithTheLine) {
   }
 }
 
+TEST(FailureFile, ALongOrStrangeWordIsToldInOneShortLine) {
+  const std::string body = body_of(sample());
+  for (const std::string& word : {std::string(100'000, 'x'), std::string("a\\nb"), std::string("\\x1b[31m")}) {
+    const std::string message = refusal(sealed(replaced(body, "verdict stale_read", "verdict " + word)));
+    EXPECT_THAT(message, HasSubstr("there is no verdict"));
+    EXPECT_LT(message.size(), 200U);
+    EXPECT_EQ(message.find('\x1b'), std::string::npos);
+  }
+}
+
 TEST(FailureFile, OfAnotherVersionOrOfSomethingElseIsRefused) {
   const std::string body = body_of(sample());
   EXPECT_EQ(refusal(sealed(replaced(body, "heddle-failure 1", "heddle-failure 2"))),

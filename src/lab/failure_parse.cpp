@@ -8,7 +8,6 @@
 #include <set>
 #include <system_error>
 
-#include "base/text.hpp"
 #include "lab/failure_file.hpp"
 #include "lab/failure_session.hpp"
 #include "lab/failure_text.hpp"
@@ -66,7 +65,7 @@ class Parser {
     if (first.size() < first_word.size()) refuse(1, "this is no failure file: it does not begin with heddle-failure");
     std::uint64_t schema = 0;
     const std::string_view number = first.substr(first_word.size());
-    if (!whole(number, schema, 0, UINT64_MAX)) refuse(1, fmt::format("{} is no version", base::quoted(number)));
+    if (!whole(number, schema, 0, UINT64_MAX)) refuse(1, fmt::format("{} is no version", shown(number)));
     if (schema != failure_schema) {
       refuse(1, fmt::format("the file has version {}, and this heddle reads version {}", schema, failure_schema));
     }
@@ -102,24 +101,23 @@ class Parser {
   std::uint64_t number(std::string_view key, std::string_view text, std::uint64_t least, std::uint64_t most) const {
     std::uint64_t result = 0;
     if (!whole(text, result, least, most))
-      refuse_here(fmt::format("{} {}: a whole number from {} to {} is expected", key, base::quoted(text), least, most));
+      refuse_here(fmt::format("{} {}: a whole number from {} to {} is expected", key, shown(text), least, most));
     return result;
   }
   std::uint64_t hash(std::string_view key, std::string_view text) const {
     std::uint64_t result = 0;
     if (!hexadecimal(text, result))
-      refuse_here(fmt::format("{} {}: 16 hexadecimal digits are expected", key, base::quoted(text)));
+      refuse_here(fmt::format("{} {}: 16 hexadecimal digits are expected", key, shown(text)));
     return result;
   }
   bool either(std::string_view key, std::string_view text, std::string_view yes, std::string_view no) const {
-    if (text != yes && text != no)
-      refuse_here(fmt::format("{} {}: {} or {} is expected", key, base::quoted(text), yes, no));
+    if (text != yes && text != no) refuse_here(fmt::format("{} {}: {} or {} is expected", key, shown(text), yes, no));
     return text == yes;
   }
   std::pair<std::string, std::string> pair(std::string_view key, std::string_view text) const {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos || equals == 0)
-      refuse_here(fmt::format("{} {}: a name, = and a value are expected", key, base::quoted(text)));
+      refuse_here(fmt::format("{} {}: a name, = and a value are expected", key, shown(text)));
     return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
   }
 
@@ -127,14 +125,14 @@ class Parser {
     const std::size_t blank = line.find(' ');
     const std::string_view key = line.substr(0, blank);
     const auto value = unescaped(blank == std::string_view::npos ? std::string_view() : line.substr(blank + 1));
-    if (!value) refuse_here(fmt::format("{}: the value has an escape that there is not", base::quoted(key)));
+    if (!value) refuse_here(fmt::format("{}: the value has an escape that there is not", shown(key)));
     if (many_.contains(key)) {
       take_one_of_many(key, *value);
       return;
     }
-    if (!seen_.insert(std::string(key)).second) refuse_here(fmt::format("{} stands here again", base::quoted(key)));
+    if (!seen_.insert(std::string(key)).second) refuse_here(fmt::format("{} stands here again", shown(key)));
     if (!take_what(key, *value) && !take_how(key, *value) && !take_outcome(key, *value))
-      refuse_here(fmt::format("there is no key {}", base::quoted(key)));
+      refuse_here(fmt::format("there is no key {}", shown(key)));
   }
 
   void take_one_of_many(std::string_view key, const std::string& value) {
@@ -150,10 +148,11 @@ class Parser {
         take_session(name, text);
         return;
       }
+      const std::string whose = fmt::format("{} {}", key, shown(name));
       const bool is_new = key == "fault"
-                              ? failure_.spec.faults.emplace(name, number(name, text, 0, word_most)).second
-                              : failure_.spec.chip_set.emplace(name, number(name, text, 0, UINT64_MAX)).second;
-      if (!is_new) refuse_here(fmt::format("{} {} stands here again", key, base::quoted(name)));
+                              ? failure_.spec.faults.emplace(name, number(whose, text, 0, word_most)).second
+                              : failure_.spec.chip_set.emplace(name, number(whose, text, 0, UINT64_MAX)).second;
+      if (!is_new) refuse_here(whose + " stands here again");
     }
   }
 
@@ -161,10 +160,10 @@ class Parser {
     for (const SessionField& field : session_fields()) {
       if (field.name != name) continue;
       if (!field.set(failure_.spec.session, text))
-        refuse_here(fmt::format("session {}: {} is out of its range", name, base::quoted(text)));
+        refuse_here(fmt::format("session {}: {} is out of its range", name, shown(text)));
       return;
     }
-    refuse_here(fmt::format("there is no session setting {}", base::quoted(name)));
+    refuse_here(fmt::format("there is no session setting {}", shown(name)));
   }
 
   // "latency.put 2 5 rank 3, cluster 0 vector 1".
@@ -229,7 +228,7 @@ class Parser {
 
   bool take_outcome(std::string_view key, const std::string& value) {
     if (key == "verdict") {
-      if (!verdict_of(value, failure_.verdict)) refuse_here(fmt::format("there is no verdict {}", base::quoted(value)));
+      if (!verdict_of(value, failure_.verdict)) refuse_here(fmt::format("there is no verdict {}", shown(value)));
     } else if (key == "code") {
       failure_.code = static_cast<std::uint16_t>(number(key, value, 0, std::numeric_limits<std::uint16_t>::max()));
     } else if (key == "sentence") {
@@ -248,7 +247,7 @@ class Parser {
   void check_whole() const {
     for (const char* key : {"program", "chip", "fidelity", "ranks", "rounds", "values", "check", "strategy", "seed",
                             "verdict", "code", "sentence", "trace-hash", "program-hash"}) {
-      if (!seen_.contains(key)) refuse_here(fmt::format("there is no line {} before this one", base::quoted(key)));
+      if (!seen_.contains(key)) refuse_here(fmt::format("there is no line {} before this one", shown(key)));
     }
     if (failure_.program.empty()) refuse_here("the program's name is empty");
     const std::size_t listed = failure_.schedule.choices.size();

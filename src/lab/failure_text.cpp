@@ -7,6 +7,8 @@
 #include <heddle/error.hpp>
 #include <system_error>
 
+#include "base/text.hpp"
+
 namespace heddle::lab {
 
 void refuse(std::uint64_t line, const std::string& why) {
@@ -28,6 +30,11 @@ std::string escaped(std::string_view text) {
     }
   }
   return result;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 80;
+  return text.size() <= most ? base::quoted(text) : base::quoted(std::string(text.substr(0, most)) + "…");
 }
 
 std::optional<std::string> unescaped(std::string_view text) {

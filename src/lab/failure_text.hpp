@@ -13,6 +13,8 @@ namespace heddle::lab {
 
 // Control characters and backslashes as \n, \\ and \x1f.
 std::string escaped(std::string_view text);
+// A name or value that is not right, as a message has it: in quotes, in one line, and no more of it than one can read.
+std::string shown(std::string_view text);
 // nullopt: no such escape.
 std::optional<std::string> unescaped(std::string_view text);
 

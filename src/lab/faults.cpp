@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <heddle/error.hpp>
 
+#include "lab/failure_text.hpp"
+
 namespace heddle::lab {
 
 namespace {
@@ -38,7 +40,7 @@ FaultBook::FaultBook(const std::map<std::string, std::uint32_t>& budget, int ran
   for (const auto& [name, count] : budget) {
     const auto* const known =
         std::find_if(std::begin(table), std::end(table), [&](const FaultInfo& each) { return name == each.name; });
-    if (known == std::end(table)) detail::throw_invalid("there is no fault \"" + name + "\"");
+    if (known == std::end(table)) detail::throw_invalid("there is no fault " + shown(name));
     if (count > most_of_a_kind)
       detail::throw_invalid("fault " + name + ": " + std::to_string(count) + " times; at most " +
                             std::to_string(most_of_a_kind));

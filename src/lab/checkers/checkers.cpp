@@ -12,6 +12,7 @@
 #include "lab/checkers/once.hpp"
 #include "lab/checkers/races.hpp"
 #include "lab/checkers/visibility.hpp"
+#include "lab/failure_text.hpp"
 #include "lab/run.hpp"
 
 namespace heddle::lab {
@@ -37,7 +38,7 @@ CheckerSet::CheckerSet(const std::vector<std::string>& names, int ranks) : conte
   for (const std::string& name : names) {
     const auto& known = checker_names();
     if (std::none_of(known.begin(), known.end(), [&](const NamedHelp& entry) { return entry.name == name; }))
-      heddle::detail::throw_invalid("checkers: there is no checker \"" + name + "\"");
+      heddle::detail::throw_invalid("checkers: there is no checker " + shown(name));
   }
   const auto wanted = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
   if (wanted("once")) checkers_.push_back(std::make_unique<Once>(context_));

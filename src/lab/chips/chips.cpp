@@ -5,6 +5,8 @@
 #include <heddle/error.hpp>
 #include <span>
 
+#include "lab/failure_text.hpp"
+
 namespace heddle::lab {
 
 namespace {
@@ -125,7 +127,7 @@ chip::Config chip_config(const std::string& name, const std::map<std::string, st
   } else if (name == "ideal") {
     chip = ideal_chip();
   } else {
-    detail::throw_invalid("there is no chip \"" + name + "\"; there are: ideal, a2a3, a5, host");
+    detail::throw_invalid("there is no chip " + shown(name) + "; there are: ideal, a2a3, a5, host");
   }
   for (const auto& [key, value] : overrides) {
     if (const auto* const outer = find<OuterConstant>(outer_constants, key)) {
@@ -134,7 +136,7 @@ chip::Config chip_config(const std::string& name, const std::map<std::string, st
     }
     const auto* const constant = find<Constant>(constants, key);
     if (constant == nullptr)
-      detail::throw_invalid("chip " + name + " has no constant \"" + key + "\"; there are: " + known_constants());
+      detail::throw_invalid("chip " + name + " has no constant " + shown(key) + "; there are: " + known_constants());
     check(*constant, value);
     constant->set(chip, value);
   }

@@ -4,6 +4,7 @@
 #include <heddle/error.hpp>
 #include <string>
 
+#include "lab/failure_text.hpp"
 #include "lab/strategies/default.hpp"
 #include "lab/strategies/delay.hpp"
 #include "lab/strategies/dfs.hpp"
@@ -52,7 +53,7 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name) {
     if (name == entry.name) return entry.make();
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  throw Error(Code::invalid_argument, "there is no strategy \"" + std::string(name) + "\"; there are " + known);
+  throw Error(Code::invalid_argument, "there is no strategy " + shown(name) + "; there are " + known);
 }
 
 }  // namespace heddle::lab
