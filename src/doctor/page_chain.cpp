@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "doctor/chain_graph.hpp"
 #include "doctor/layered.hpp"
 #include "doctor/page.hpp"
 #include "snapshot/fields.hpp"
@@ -31,15 +32,16 @@ struct Edge {
 
 class Graph {
  public:
-  explicit Graph(const Shown& shown) : shown_(shown), report_(shown.report) {
-    for (const Step& step : report_.chain) add(step);
+  explicit Graph(const Shown& shown) : shown_(shown), report_(shown.report), chain_(chain_graph_of(report_)) {
+    for (const ChainGraph::Node& node : chain_.nodes) nodes_.push_back(drawn(node));
+    for (const ChainGraph::Edge& edge : chain_.edges) edges_.push_back(drawn(edge));
     add_aside();
   }
 
   std::string draw() {
     std::vector<LayeredEdge> edges;
     for (const Edge& each : edges_) edges.push_back({each.from, each.to});
-    layers_ = layered(static_cast<std::uint32_t>(nodes_.size()), edges, spine_);
+    layers_ = layered(static_cast<std::uint32_t>(nodes_.size()), edges, chain_.spine);
     const int width = left_edge + static_cast<int>(layers_.columns) * (node_width + between) - between + 8;
     const int height = top_edge + static_cast<int>(layers_.layers) * (node_height + row_gap) - row_gap + 8 +
                        (report_.chain_closes ? 42 : 0);
@@ -65,37 +67,30 @@ class Graph {
   static constexpr std::uint32_t none = UINT32_MAX;
 
   // ---- what is drawn
-  // A task and a block of it are one node: the chain goes on from the one where it has come to the other.
-  std::uint32_t find(const Party& party) {
-    if (party.id.empty()) return none;
-    if (const auto found = index_.find(party.id); found != index_.end()) return found->second;
-    if (party.task < 0) return none;
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-      Drawn& node = nodes_[i];
-      const bool is_same = node.party.rank == party.rank && node.party.task == party.task && !node.id.empty();
-      if (!is_same || (node.party.kind == Party::Kind::block && party.kind == Party::Kind::block)) continue;
-      index_.emplace(party.id, i);
-      if (party.kind == Party::Kind::block) {
-        node.party = party;
-        describe(node);
-      }
-      return i;
+  Drawn drawn(const ChainGraph::Node& node) const {
+    Drawn made;
+    made.party = node.who;
+    made.id = node.who.id;
+    if (node.who.kind != Party::Kind::none) {
+      describe(made);
+      return made;
     }
-    return none;
+    const Step& step = report_.chain[node.step];
+    made.title = node.name;
+    made.tip = step.sentence;
+    made.look = node.is_end ? Drawn::Look::missing : Drawn::Look::cell;
+    if (node.is_end) made.second = "nothing that is left can change this";
+    if (const WaitReport* wait = wait_of(step.from)) (node.is_end ? made.third : made.second) = value_text(*wait);
+    return made;
   }
-  std::uint32_t node_of(const Party& party) {
-    if (const std::uint32_t found = find(party); found != none) return found;
-    Drawn node;
-    node.id = party.id;
-    node.party = party;
-    describe(node);
-    return push(std::move(node));
+  Edge drawn(const ChainGraph::Edge& edge) const {
+    if (edge.step == ChainGraph::none) return {edge.from, edge.to, "which stands for", "", false};
+    const Step& step = report_.chain[edge.step];
+    return {edge.from, edge.to, fmt::format("{}  {}", edge.step + 1, label_of(step)), why(step), false};
   }
   std::uint32_t push(Drawn node) {
-    const auto at = static_cast<std::uint32_t>(nodes_.size());
-    if (!node.id.empty()) index_.emplace(node.id, at);
     nodes_.push_back(std::move(node));
-    return at;
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
   }
   void describe(Drawn& node) const {
     const Party& party = node.party;
@@ -161,52 +156,13 @@ class Graph {
     return nullptr;
   }
 
-  void to_spine(std::uint32_t node) {
-    if (std::find(spine_.begin(), spine_.end(), node) == spine_.end()) spine_.push_back(node);
-  }
-  void add(const Step& step) {
-    const std::size_t number = ++steps_;
-    std::uint32_t from = last_;
-    if (step.from.kind != Party::Kind::none) from = node_of(step.from);
-    if (from == none) from = push({"", {}, "a wait", "", "", step.sentence});
-    if (spine_.empty()) to_spine(from);
-    const bool is_new = std::find(spine_.begin(), spine_.end(), from) == spine_.end();
-    if (is_new && last_ != none) {
-      edges_.push_back({last_, from, "which stands for", "", false});
-      to_spine(from);
-    }
-    const bool returns = report_.chain_closes && number == report_.chain.size() && step.from.id == step.to.id;
-    if (returns) return;
-    std::uint32_t to = none;
-    if (step.to.kind != Party::Kind::none) {
-      to = node_of(step.to);
-    } else {
-      Drawn node{"", {}, "", "", "", step.sentence, Drawn::Look::missing};
-      const bool goes_on = number < report_.chain.size();
-      node.title = goes_on ? (step.kind == EdgeKind::flag ? "a flag of its cluster" : "what it waits for") : "nobody";
-      if (!goes_on) node.second = "nothing that is left can change this";
-      if (const WaitReport* wait = wait_of(step.from)) (goes_on ? node.second : node.third) = value_text(*wait);
-      if (goes_on) node.look = Drawn::Look::cell;
-      to = push(std::move(node));
-    }
-    // One of several that end the chain stands beside the first.
-    const bool is_first = edges_.empty() || from == spine_.back();
-    if (is_first) to_spine(to);
-    edges_.push_back({from, to, fmt::format("{}  {}", number, label(step)), why(step)});
-    last_ = to;
-  }
   const WaitReport* wait_of(const Party& who) const {
     for (const WaitReport& wait : report_.waits)
       if (wait.who.id == who.id) return &wait;
     return nullptr;
   }
-  static bool is_cell(const Party& party) { return party.kind == Party::Kind::cell || party.kind == Party::Kind::none; }
-  static std::string label(const Step& step) {
-    if (is_cell(step.from)) return step.kind == EdgeKind::flag ? "which would be set by" : "which would be changed by";
-    return step.kind == EdgeKind::core && step.to.task >= 0 ? "waits for a core, held by" : name_of(step.kind);
-  }
   std::string why(const Step& step) const {
-    if (!is_cell(step.from)) return {};
+    if (step.from.kind != Party::Kind::cell) return {};
     for (const WaitReport& wait : report_.waits) {
       if (wait.what.id != step.from.id) continue;
       for (const Satisfier& each : wait.could)
@@ -220,11 +176,11 @@ class Graph {
     std::map<std::tuple<std::string, std::string, std::uint32_t>, std::vector<const WaitReport*>> groups;
     std::vector<std::vector<const WaitReport*>*> order;
     for (const WaitReport& wait : report_.waits) {
-      if (index_.contains(wait.who.id)) continue;
+      if (chain_.by_id.contains(wait.who.id)) continue;
       std::uint32_t to = none;
       const auto look = [&](const Party& party) {
-        const auto found = index_.find(party.id);
-        if (to == none && !party.id.empty() && found != index_.end()) to = found->second;
+        const auto found = chain_.by_id.find(party.id);
+        if (to == none && !party.id.empty() && found != chain_.by_id.end()) to = found->second;
       };
       look(wait.what);
       for (const Satisfier& each : wait.could) look(each.who);
@@ -308,7 +264,7 @@ class Graph {
 
   void draw_return(int height) {
     const auto back = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& each) {
-      return each.from == spine_.back() && each.to == spine_.front();
+      return each.from == chain_.spine.back() && each.to == chain_.spine.front();
     });
     const auto line = [&](int at, const std::string& words) {
       text_ += fmt::format("<text class=\"label cycle\" x=\"{}\" y=\"{}\">{}</text>\n", left_edge, height - at,
@@ -317,7 +273,7 @@ class Graph {
     if (back != edges_.end()) line(24, back->label);
     line(7, "the first one: so it is a cycle");
     // A chain that was too long to be told whole does not come back by a step of its own.
-    if (back == edges_.end()) draw(Edge{spine_.back(), spine_.front(), "", "", false}, true);
+    if (back == edges_.end()) draw(Edge{chain_.spine.back(), chain_.spine.front(), "", "", false}, true);
   }
 
   void draw(const Drawn& node, std::uint32_t index) {
@@ -348,15 +304,12 @@ class Graph {
 
   const Shown& shown_;
   const Report& report_;
+  const ChainGraph chain_;
   std::vector<Drawn> nodes_;
   std::vector<Edge> edges_;
-  std::vector<std::uint32_t> spine_;
-  std::map<std::string, std::uint32_t> index_;
   Layers layers_;
   std::string text_;
-  std::size_t steps_ = 0;
   std::uint64_t aside_left_ = 0;
-  std::uint32_t last_ = none;
 };
 
 }  // namespace
