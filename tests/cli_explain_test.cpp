@@ -114,7 +114,7 @@ TEST(Explain, APageThatCannotBeWrittenIsTold) {
   write(folder.file("x.json"), R"({"format": "heddle-snapshot", "version": 1})");
   const Outcome nowhere = run_command({"explain", folder.file("x.json"), "--html", folder.file("none/x.html")});
   EXPECT_EQ(nowhere.exit_code, 2);
-  EXPECT_THAT(nowhere.err, HasSubstr("--html: cannot open"));
+  EXPECT_THAT(nowhere.err, HasSubstr("--html: cannot write"));
   EXPECT_EQ(nowhere.out, "");
   const Outcome itself = run_command({"explain", folder.file("x.json"), "--html", folder.file("./x.json")});
   EXPECT_EQ(itself.exit_code, 2);

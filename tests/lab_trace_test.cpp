@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cmath>
-#include <fstream>
 #include <heddle/heddle.hpp>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -17,6 +14,7 @@
 
 #include "host/test_program.hpp"
 #include "tests/child.hpp"
+#include "tests/trace_tracks.hpp"
 
 namespace heddle::test {
 namespace {
@@ -26,88 +24,6 @@ using host::error_of;
 using host::expect_error;
 using host::TestProgram;
 using testing::HasSubstr;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// A trace as a viewer sees it: tracks with their slices, ns.
-struct Slice {
-  std::int64_t start, end;
-  Json event;
-  std::string name() const { return event.at("name"); }
-};
-struct Arrow {
-  std::string track;
-  std::int64_t time;
-};
-struct Tracks {
-  explicit Tracks(const std::string& path) : json(Json::parse(text_of(path))) {
-    std::map<std::pair<int, int>, std::string> names;
-    const auto ns = [](const Json& us) { return static_cast<std::int64_t>(std::llround(us.get<double>() * 1000)); };
-    const auto track_of = [](const Json& event) { return std::pair<int, int>(event.at("pid"), event.value("tid", 0)); };
-    for (const Json& event : json.at("traceEvents"))
-      if (event.at("name") == "thread_name") names[track_of(event)] = event.at("args").at("name");
-    for (const Json& event : json.at("traceEvents")) {
-      const std::string phase = event.at("ph");
-      if (phase == "M") continue;
-      const std::string& name = names.at(track_of(event));
-      const std::int64_t start = ns(event.at("ts"));
-      if (phase == "X") slices[name].push_back({start, start + ns(event.at("dur")), event});
-      if (phase == "i") moments[name].push_back({start, start, event});
-      if (phase != "s" && phase != "f") continue;
-      auto& arrows = phase == "s" ? begins : ends;
-      EXPECT_TRUE(arrows.emplace(event.at("id"), Arrow{name, start}).second) << "an id is used twice";
-    }
-  }
-  std::vector<Slice> all(const std::string& category) const {
-    std::vector<Slice> found;
-    for (const auto& [track, each] : slices)
-      for (const Slice& slice : each)
-        if (slice.event.at("cat") == category) found.push_back(slice);
-    return found;
-  }
-  // Every slice lies within the one that it begins in, and every arrow leads from slice to slice, forward in time.
-  void expect_sound() const {
-    for (const auto& [track, each] : slices) {
-      std::vector<Slice> open;
-      std::int64_t before = 0;
-      for (const Slice& slice : each) {
-        EXPECT_GE(slice.start, before) << track;
-        EXPECT_GE(slice.end, slice.start) << track;
-        before = slice.start;
-        while (!open.empty() && open.back().end <= slice.start && open.back().end < slice.end) open.pop_back();
-        while (!open.empty() && open.back().end < slice.end) {
-          EXPECT_LE(open.back().end, slice.start) << track << ": " << open.back().event << slice.event;
-          open.pop_back();
-        }
-        if (slice.event.at("cat") == "block") {
-          EXPECT_TRUE(open.empty() || open.back().end <= slice.start) << track << ": two blocks at once";
-        }
-        open.push_back(slice);
-      }
-    }
-    EXPECT_EQ(begins.size(), ends.size());
-    for (const auto& [id, begin] : begins) {
-      const Arrow& end = ends.at(id);
-      EXPECT_LE(begin.time, end.time);
-      for (const Arrow& at : {begin, end}) {
-        const auto& on = slices.at(at.track);
-        EXPECT_TRUE(std::any_of(on.begin(), on.end(),
-                                [&](const Slice& slice) {
-                                  return slice.start <= at.time && at.time <= slice.end &&
-                                         slice.event.at("cat") != "block";
-                                }))
-            << at.track << " " << at.time;
-      }
-    }
-  }
-
-  Json json;
-  std::map<std::string, std::vector<Slice>> slices, moments;  // by track, in the order of the file
-  std::map<std::int64_t, Arrow> begins, ends;
-};
 
 // Each rank puts a part of its input to the next one and tells it; who is told reads what has come.
 TestProgram shift() {

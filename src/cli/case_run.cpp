@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cli/lab_run.hpp"
 #include "cli/run_plan.hpp"
 #include "cli/snapshot_file.hpp"
 #include "doctor/draw_chain.hpp"
 #include "doctor/write.hpp"
-#include "lab/snapshot_log.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -149,23 +149,17 @@ CaseRun run_case(const CaseFile& about, const FoundProgram& program, const CaseC
 
 CaseShown show_case(const CaseRun& run, const FoundProgram& program) {
   if (!run.failure) return {run.verdict + "\n  " + run.sentence + "\n", doctor::draw_passed(run.verdict)};
-  lab::SnapshotLog log;
-  const lab::Runner runner = [made = create_program(program, {}), &log](
-                                 const lab::RunSpec& spec, lab::Strategy& strategy, std::uint64_t seed, bool record) {
-    lab::RunWatch watch;
-    watch.snapshot = &log;
-    return lab::run_once(made, spec, strategy, seed, record, watch);
-  };
-  (void)lab::run_schedule(runner, strategy_maker(), run.failure->spec, run.failure->schedule, false);
-  if (!log.taken) return {run.verdict + "\n  " + run.sentence + "\n", doctor::draw_passed(run.verdict)};
+  std::optional<snapshot::Snapshot> taken =
+      snapshot_of(create_program(program, {}), run.failure->spec, run.failure->schedule);
+  if (!taken) return {run.verdict + "\n  " + run.sentence + "\n", doctor::draw_passed(run.verdict)};
   RunPlan plan;
   plan.name = run.about.name;
   const lab::Schedule& schedule = run.failure->schedule;
   // Where a hunt from that seed begins it finds the same again.
-  add_run(*log.taken, plan, schedule.strategy, schedule.seed,
+  add_run(*taken, plan, schedule.strategy, schedule.seed,
           fmt::format("{} --seed {}", run.about.hunt_command(), schedule.seed - run.failure->number));
-  const doctor::Report report = doctor::diagnose(*log.taken);
-  return {doctor::to_text(report, *log.taken), doctor::draw_chain(report)};
+  const doctor::Report report = doctor::diagnose(*taken);
+  return {doctor::to_text(report, *taken), doctor::draw_chain(report)};
 }
 
 }  // namespace heddle::cli

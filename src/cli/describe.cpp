@@ -29,6 +29,13 @@ void add_text(CLI::App& app, const char* name, std::string& value, const char* t
   if (group != nullptr) option->group(group);
 }
 
+void add_html(CLI::App& app, std::optional<std::string>& html, const char* group) {
+  CLI::Option* const option =
+      app.add_option("--html", html, "Write the report as a page for a browser, which needs nothing else")
+          ->type_name("FILE");
+  if (group != nullptr) option->group(group);
+}
+
 void add_program_path(CLI::App& app, std::vector<std::string>& folders, const char* group) {
   CLI::Option* const option = app.add_option("--program-path", folders, "Folders of modules, separated by colons")
                                   ->type_name("DIR")
@@ -91,20 +98,21 @@ void describe_run(CLI::App& app, RunOptions& options) {
 
   const char* const result = "What to see";
   app.add_option(
-         "--trace", options.trace,
+         "--trace", options.files.trace,
          "Write a trace for https://ui.perfetto.dev; of a matrix, of the first variant that fails, else of the last")
       ->type_name("FILE")
       ->group(result);
   add_text(app, "--trace-records", options.trace_records, "N",
            "Newest records that a worker keeps for the trace (default: 65536)", result);
-  app.add_option("--records", options.records,
+  app.add_option("--records", options.files.records,
                  "Write every hand-over to a core, for 'heddle verify' (with --on lab:CHIP)")
       ->type_name("FILE")
       ->group(result);
-  app.add_option("--snapshot", options.snapshot,
+  app.add_option("--snapshot", options.files.snapshot,
                  "When it fails, write where everything stood, for 'heddle explain' (with --on lab:CHIP)")
       ->type_name("FILE")
       ->group(result);
+  add_html(app, options.files.html, result);
   app.add_flag("--stats", options.stats, "Show what was used of the rings, and by which scope")->group(result);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else")->group(result);
   add_checks(app, options, result);

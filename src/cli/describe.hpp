@@ -4,6 +4,9 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/cases.hpp"
 #include "cli/explain.hpp"
@@ -34,6 +37,8 @@ void describe_explain(CLI::App& app, ExplainOptions& options);
 /// An option with one text for its value, in a group of the help; null for the usual one.
 void add_text(CLI::App& app, const char* name, std::string& value, const char* type, const char* help,
               const char* group);
+/// --html: what the doctor concludes of a failure.
+void add_html(CLI::App& app, std::optional<std::string>& html, const char* group);
 void add_program_path(CLI::App& app, std::vector<std::string>& folders, const char* group);
 void add_patience(CLI::App& app, std::string& patience, const char* group);
 /// NAME, --ranks, --rounds, --set, --variant.

@@ -108,6 +108,7 @@ void describe_hunt(CLI::App& app, HuntOptions& options) {
   const char* const result = "What to see";
   add_text(app, "--out", options.out, "PATH", "The failure file, or a folder for it (default: NAME-SEED.heddle here)",
            result);
+  add_html(app, options.run.files.html, result);
   app.add_flag("--json", options.run.json, "Print one JSON object and nothing else")->group(result);
   add_checks(app, options.run, result);
   add_limits(app, options.run, "Limits");
@@ -135,11 +136,13 @@ void describe_replay(CLI::App& app, ReplayOptions& options) {
   add_file(app, options.file);
   add_program_path(app, options.program_path, nullptr);
   add_patience(app, options.patience, nullptr);
-  app.add_option("--trace", options.trace, "Write a trace of the run for https://ui.perfetto.dev")->type_name("FILE");
-  app.add_option("--records", options.records, "Write every hand-over to a core, for 'heddle verify'")
+  app.add_option("--trace", options.files.trace, "Write a trace of the run for https://ui.perfetto.dev")
       ->type_name("FILE");
-  app.add_option("--snapshot", options.snapshot, "Write where everything stood, for 'heddle explain'")
+  app.add_option("--records", options.files.records, "Write every hand-over to a core, for 'heddle verify'")
       ->type_name("FILE");
+  app.add_option("--snapshot", options.files.snapshot, "Write where everything stood, for 'heddle explain'")
+      ->type_name("FILE");
+  add_html(app, options.files.html, nullptr);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");
 }
 
@@ -149,8 +152,7 @@ void describe_explain(CLI::App& app, ExplainOptions& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("--snapshot", options.snapshot, "Of a failure file: write the snapshot of its run")->type_name("FILE");
-  app.add_option("--html", options.html, "Write the report as a page for a browser, which needs nothing else")
-      ->type_name("FILE");
+  add_html(app, options.html, nullptr);
   add_program_path(app, options.program_path, nullptr);
   add_patience(app, options.patience, nullptr);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");

@@ -21,7 +21,9 @@
 #include "cli/lab_run.hpp"
 #include "cli/output.hpp"
 #include "cli/run_plan.hpp"
+#include "cli/snapshot_file.hpp"
 #include "cli/status_line.hpp"
+#include "cli/trace_file.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -97,6 +99,26 @@ lab::Failure failure_of(const RunPlan& plan, const FoundProgram& found, const Hu
   end_now(stall_message(prefix, stalled.what, config.patience), "CORE STALLED", options.run.json);
 }
 
+/// The page of the failure, from its run made again; `file` is the failure file. The path that it was written to; empty
+/// when there is none, which is told.
+std::string write_failure_page(TraceFile& page, const RunPlan& plan, const FoundProgram& found,
+                               const HuntOptions& options, const lab::FoundFailure& failure, const std::string& file,
+                               Interrupts& interrupts) {
+  std::optional<snapshot::Snapshot> taken;
+  in_lab(plan, interrupts, options.run.patience, options.run.json,
+         [&] { taken = snapshot_of(create_program(found, plan.settings), failure.spec, failure.schedule); });
+  if (!taken) {
+    fmt::print(stderr, "heddle: --html: the run did not fail again: there is no page of it\n");
+    return {};
+  }
+  add_run(*taken, plan, failure.schedule.strategy, failure.schedule.seed,
+          file.empty() ? std::string() : "heddle replay " + file);
+  const doctor::Report report = doctor::diagnose(*taken);
+  std::string path;
+  (void)write_file(page, [&](const std::string& to) { write_page(to, report, *taken); }, path);
+  return path;
+}
+
 }  // namespace
 
 int hunt(const HuntOptions& options) {
@@ -108,6 +130,7 @@ int hunt(const HuntOptions& options) {
   failure_path(options.out, plan.name + ".heddle");
 
   Interrupts interrupts;
+  RunFiles files(options.run.files, interrupts);
   StatusLine status(options.run.json);
   lab::Hunter hunter;
   hunter.make_runner = [found, settings = plan.settings] {
@@ -138,10 +161,14 @@ int hunt(const HuntOptions& options) {
     if (!save_failure(path, failure_of(plan, found, options, *report.failure))) path.clear();
   }
   if (report.stalled) end_stalled(plan, options, config, *report.stalled);
+  std::string page;
+  if (files.html && report.failure)
+    page = write_failure_page(*files.html, plan, found, options, *report.failure, path, interrupts);
   if (options.run.json) {
-    write_json(hunt_json(plan, report, path));
+    write_json(hunt_json(plan, report, path, page));
   } else {
     fmt::print("{}", hunt_text(plan, report, path, wants_colour(STDOUT_FILENO)));
+    if (!page.empty()) fmt::print("{}\n", page_note(page));
   }
   return report.failure || report.interrupted ? exit_failed : exit_passed;
 }

@@ -84,7 +84,8 @@ std::string hunt_text(const RunPlan& plan, const lab::HuntReport& report, const 
   return text + counts_text(report);
 }
 
-nlohmann::ordered_json hunt_json(const RunPlan& plan, const lab::HuntReport& report, const std::string& path) {
+nlohmann::ordered_json hunt_json(const RunPlan& plan, const lab::HuntReport& report, const std::string& path,
+                                 const std::string& page) {
   const lab::HuntCounts& counts = report.counts;
   RunPlan shown = plan;
   LabOutcome outcome;
@@ -102,6 +103,7 @@ nlohmann::ordered_json hunt_json(const RunPlan& plan, const lab::HuntReport& rep
     run.interrupted = true;
     run.error = Error(Code::user_error, "interrupted, nothing found until then").with_hint("");
   }
+  run.html = page;
   OrderedJson json = to_json(run);
   OrderedJson verdicts = OrderedJson::object(), states = OrderedJson::object(), strategies = OrderedJson::array();
   for (const auto& [verdict, count] : counts.verdicts) verdicts[lab::name_of(verdict)] = count;

@@ -11,6 +11,7 @@
 #include "cli/failure.hpp"
 #include "cli/lab_guard.hpp"
 #include "cli/snapshot_file.hpp"
+#include "cli/watched_run.hpp"
 #include "lab/chips/chips.hpp"
 #include "lab/snapshot_log.hpp"
 
@@ -93,52 +94,58 @@ lab::DispatchHeader records_header(const RunPlan& plan, const lab::RunSpec& spec
   return header;
 }
 
-RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts, TraceFile* trace,
-                     TraceFile* records, TraceFile* snapshot, bool is_last) {
+void in_lab(const RunPlan& plan, Interrupts& interrupts, const std::string& patience, bool as_json,
+            const std::function<void()>& action, const char* too_large) {
+  try {
+    const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::ends, patience_of(patience), as_json);
+    action();
+  } catch (const Error& error) {
+    throw UsageError(one_line(error));
+  } catch (const std::bad_alloc&) {
+    throw UsageError(too_large);
+  }
+}
+
+std::optional<snapshot::Snapshot> snapshot_of(const std::shared_ptr<ProgramBase>& program, const lab::RunSpec& spec,
+                                              const lab::Schedule& schedule) {
+  lab::SnapshotLog log;
+  const lab::Runner runner = [&](const lab::RunSpec& run, lab::Strategy& strategy, std::uint64_t seed, bool record) {
+    lab::RunWatch watch;
+    watch.snapshot = &log;
+    return lab::run_once(program, run, strategy, seed, record, watch);
+  };
+  (void)lab::run_schedule(runner, strategy_maker(), spec, schedule, false);
+  return std::move(log.taken);
+}
+
+RunResult run_in_lab(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts, RunFiles& files,
+                     bool is_last) {
   const lab::RunSpec spec = make_spec(plan, options.lab, "none");
   const std::uint64_t seed = seed_of(options.lab, 1);
   const std::vector<std::string> strategies = strategies_of(options.lab, {"random"});
   if (strategies.size() != 1)
     throw UsageError(fmt::format("--strategy: a run has one strategy; give {} alone", strategies.front()));
-  const std::unique_ptr<lab::Strategy> strategy = strategy_maker().named(strategies.front());
-  lab::TraceLog log(plan.session.recorder_entries);
-  lab::DispatchLog dispatches;
-  lab::SnapshotLog state;
+  const std::string& name = strategies.front();
+  const std::unique_ptr<lab::Strategy> strategy = strategy_maker().named(name);
+  WatchedRun watched(files, plan.session.recorder_entries);
   lab::RunResult result;
   std::optional<RoomUse> rooms;
-  RunResult shown;
   const auto start = std::chrono::steady_clock::now();
-  try {
-    const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::ends, patience_of(options.patience),
-                         options.json);
-    lab::RunWatch watch{trace != nullptr ? &log : nullptr, records != nullptr ? &dispatches : nullptr, nullptr};
-    if (snapshot != nullptr) watch.snapshot = &state;
+  const auto action = [&] {
+    lab::RunWatch watch = watched.watch();
     if (options.stats) watch.rooms = &rooms.emplace();
     result = lab::run_once(plan.program, spec, *strategy, seed, false, watch);
-    shown = result_of(plan, result, outcome_of(result, strategies.front(), seed));
-    shown.ring = plan.session.ring;
-    shown.rooms = std::move(rooms);
-    shown.wall = std::chrono::steady_clock::now() - start;
-  } catch (const Error& error) {
-    throw UsageError(one_line(error));
-  } catch (const std::bad_alloc&) {
-    throw UsageError("there is not enough memory; give fewer ranks or smaller sizes");
-  }
-  if (trace != nullptr) {
-    shown.total.records = log.written();
-    shown.total.records_dropped = log.dropped();
-    save_of_lab(*trace, [&](const std::string& path) { log.write(path); }, shown, is_last, &RunResult::trace);
-  }
-  if (records != nullptr) {
-    const lab::DispatchHeader header = records_header(plan, spec, result, strategies.front(), seed);
-    const auto write = [&](const std::string& path) { lab::write_dispatch(path, header, dispatches, result.passed()); };
-    save_of_lab(*records, write, shown, is_last, &RunResult::records);
-  }
-  if (snapshot != nullptr && state.taken) {
-    add_run(*state.taken, plan, strategies.front(), seed, command_of(plan, options, strategies.front(), seed));
-    const auto write = [&](const std::string& path) { write_snapshot(path, *state.taken); };
-    save_of_lab(*snapshot, write, shown, is_last, &RunResult::snapshot);
-  }
+  };
+  in_lab(plan, interrupts, options.patience, options.json, action,
+         "there is not enough memory; give fewer ranks or smaller sizes");
+  RunResult shown = result_of(plan, result, outcome_of(result, name, seed));
+  shown.ring = plan.session.ring;
+  shown.rooms = std::move(rooms);
+  shown.wall = std::chrono::steady_clock::now() - start;
+  watched.write({plan, spec, result, name, seed, command_of(plan, options, name, seed)}, shown,
+                [&](TraceFile& file, const TraceFile::Writer& writer, std::string RunResult::* path) {
+                  save_of_lab(file, writer, shown, is_last, path);
+                });
   return shown;
 }
 

@@ -6,21 +6,19 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "cli/failure.hpp"
 #include "cli/failure_path.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/lab_guard.hpp"
 #include "cli/lab_run.hpp"
 #include "cli/names.hpp"
 #include "cli/output.hpp"
 #include "cli/result.hpp"
 #include "cli/snapshot_file.hpp"
+#include "cli/watched_run.hpp"
 #include "lab/schedule.hpp"
-#include "lab/snapshot_log.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -69,21 +67,18 @@ void report(const ReplayOptions& options, const RunResult& shown, const lab::Run
     if (!shown.trace.empty()) fmt::print("{}\n", trace_note(shown, ""));
     if (!shown.records.empty()) fmt::print("{}\n", records_note(shown));
     if (!shown.snapshot.empty()) fmt::print("{}\n", snapshot_note(shown.snapshot));
+    if (!shown.html.empty()) fmt::print("{}\n", page_note(shown.html));
   }
   std::fflush(stdout);
   for (const std::string& difference : found) fmt::print(stderr, "heddle: {}\n", difference);
 }
 
-/// False when it could not be written, which is told. `path` then stays empty.
-bool write_file(TraceFile& file, const TraceFile::Writer& writer, std::string& path) {
-  try {
-    file.write(writer);
-    path = file.path();
-    return true;
-  } catch (const Error& error) {
-    fmt::print(stderr, "heddle: {}\n", one_line(error));
-    return false;
-  }
+void refuse_files_of_host(const RunFiles& files) {
+  if (files.trace) throw UsageError("--trace: lab:host, which the file is of, has no virtual time to draw");
+  if (files.records) throw UsageError("--records: lab:host, which the file is of, hands out no tokens");
+  if (files.snapshot || files.html)
+    throw UsageError(fmt::format("{}: lab:host, which the file is of, has no chips to look at",
+                                 files.snapshot ? "--snapshot" : "--html"));
 }
 
 }  // namespace
@@ -125,52 +120,24 @@ int replay(const ReplayOptions& options) {
   const RunPlan plan = plan_of(failure, found);
 
   Interrupts interrupts;
-  std::optional<TraceFile> trace, records, snapshot;
-  if (options.trace) trace.emplace(*options.trace, interrupts);
-  if (options.records) records.emplace(*options.records, interrupts, "--records");
-  if (options.snapshot) snapshot.emplace(*options.snapshot, interrupts, "--snapshot");
-  if (trace && failure.spec.chip == "host")
-    throw UsageError("--trace: lab:host, which the file is of, has no virtual time to draw");
-  if (records && failure.spec.chip == "host")
-    throw UsageError("--records: lab:host, which the file is of, hands out no tokens");
-  if (snapshot && failure.spec.chip == "host")
-    throw UsageError("--snapshot: lab:host, which the file is of, has no chips to look at");
-  lab::TraceLog log(trace_records_default);
-  lab::DispatchLog dispatches;
-  lab::SnapshotLog state;
-  lab::ScheduledRun run;
+  RunFiles files(options.files, interrupts);
+  if (failure.spec.chip == "host") refuse_files_of_host(files);
+  WatchedRun watched(files, trace_records_default);
+  const lab::Schedule& schedule = failure.schedule;
+  lab::RunResult result;
   const lab::Runner runner = [&](const lab::RunSpec& spec, lab::Strategy& strategy, std::uint64_t seed, bool record) {
-    return lab::run_once(
-        plan.program, spec, strategy, seed, record,
-        {trace ? &log : nullptr, records ? &dispatches : nullptr, nullptr, snapshot ? &state : nullptr});
+    return lab::run_once(plan.program, spec, strategy, seed, record, watched.watch());
   };
   const auto start = std::chrono::steady_clock::now();
-  try {
-    const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::ends, patience_of(options.patience),
-                         options.json);
-    run = lab::run_schedule(runner, strategy_maker(), failure.spec, failure.schedule, false);
-  } catch (const Error& error) {
-    throw UsageError(one_line(error));
-  } catch (const std::bad_alloc&) {
-    throw UsageError("there is not enough memory for this run");
-  }
-  const lab::RunResult& result = run.result;
-  RunResult shown = result_of(plan, result, outcome_of(result, failure.schedule.strategy, failure.schedule.seed));
+  in_lab(plan, interrupts, options.patience, options.json,
+         [&] { result = lab::run_schedule(runner, strategy_maker(), failure.spec, schedule, false).result; });
+  RunResult shown = result_of(plan, result, outcome_of(result, schedule.strategy, schedule.seed));
   shown.wall = std::chrono::steady_clock::now() - start;
-  shown.total.records = log.written();
-  shown.total.records_dropped = log.dropped();
-  bool is_written = !trace || write_file(*trace, [&](const std::string& path) { log.write(path); }, shown.trace);
-  if (records) {
-    const lab::DispatchHeader header =
-        records_header(plan, failure.spec, result, failure.schedule.strategy, failure.schedule.seed);
-    const auto write = [&](const std::string& path) { lab::write_dispatch(path, header, dispatches, result.passed()); };
-    is_written = write_file(*records, write, shown.records) && is_written;
-  }
-  if (snapshot && state.taken) {
-    add_run(*state.taken, plan, failure.schedule.strategy, failure.schedule.seed, "heddle replay " + options.file);
-    const auto write = [&](const std::string& path) { write_snapshot(path, *state.taken); };
-    is_written = write_file(*snapshot, write, shown.snapshot) && is_written;
-  }
+  bool is_written = true;
+  watched.write({plan, failure.spec, result, schedule.strategy, schedule.seed, "heddle replay " + options.file}, shown,
+                [&](TraceFile& file, const TraceFile::Writer& writer, std::string RunResult::* path) {
+                  is_written = write_file(file, writer, shown.*path) && is_written;
+                });
 
   const std::vector<std::string> different = differences(failure, result);
   const bool is_same = is_same_failure(failure, result);

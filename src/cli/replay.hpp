@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/file_names.hpp"
 #include "cli/program_loader.hpp"
 #include "cli/run_plan.hpp"
 #include "lab/failure_file.hpp"
@@ -21,7 +21,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> program_path;
   std::string patience;
-  std::optional<std::string> trace, records, snapshot;
+  FileNames files;
   bool json = false;
 };
 

@@ -215,6 +215,7 @@ nlohmann::ordered_json to_json(const RunResult& result) {
                {"trace", optional_text(result.trace)},
                {"records", optional_text(result.records)},
                {"snapshot", optional_text(result.snapshot)},
+               {"html", optional_text(result.html)},
                {"stats", result.rooms ? rooms_json(*result.rooms, result.ring) : OrderedJson(nullptr)}});
   if (result.lab) add_lab(json, *result.lab);
   return json;
@@ -255,6 +256,7 @@ nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results) {
   whole.trace.clear();
   whole.records.clear();
   whole.snapshot.clear();
+  whole.html.clear();
   whole.rooms.reset();
   OrderedJson runs = OrderedJson::array();
   for (const RunResult& result : results) {
@@ -265,6 +267,7 @@ nlohmann::ordered_json all_to_json(const std::vector<RunResult>& results) {
     if (whole.trace.empty()) whole.trace = result.trace;
     if (whole.records.empty()) whole.records = result.records;
     if (whole.snapshot.empty()) whole.snapshot = result.snapshot;
+    if (whole.html.empty()) whole.html = result.html;
     runs.push_back(to_json(result));
   }
   OrderedJson json = to_json(whole);

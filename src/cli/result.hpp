@@ -40,7 +40,7 @@ struct RunResult {
   bool checked = true;
   bool interrupted = false;
   std::optional<Error> error;
-  std::string trace, records, snapshot;  ///< the files that were written
+  std::string trace, records, snapshot, html;  ///< the files that were written
   std::optional<LabOutcome> lab;
   RingConfig ring;               ///< of each ring
   std::optional<RoomUse> rooms;  ///< what was used of them, the most of any rank; when it was asked for

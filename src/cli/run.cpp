@@ -63,7 +63,8 @@ std::optional<RoomUse> rooms_of(const Session& session) {
 }
 
 /// Prepares and runs one plan. Throws UsageError for what the device or the session refuses.
-RunResult run_plan(const RunPlan& plan, bool stats, Interrupts& interrupts, TraceFile* trace, bool is_last) {
+RunResult run_plan(const RunPlan& plan, bool stats, Interrupts& interrupts, std::optional<TraceFile>& trace,
+                   bool is_last) {
   RunResult result;
   result.program = plan.name;
   result.variant = plan.variant;
@@ -94,7 +95,7 @@ RunResult run_plan(const RunPlan& plan, bool stats, Interrupts& interrupts, Trac
     }
     result.wall = std::chrono::steady_clock::now() - start;
     if (stats) result.rooms = rooms_of(session);
-    if (trace != nullptr) save(*trace, [&](const std::string& path) { session.write_trace(path); }, result, is_last);
+    if (trace) save(*trace, [&](const std::string& path) { session.write_trace(path); }, result, is_last);
   } catch (const Error& error) {
     if (!is_prepared && error.code() == Code::invalid_argument) throw UsageError(one_line(error));
     result.error = error;
@@ -136,6 +137,7 @@ void report(const RunOptions& options, const std::vector<RunResult>& results) {
       if (!result.trace.empty()) fmt::print("{}\n", trace_note(result, ", --trace-records keeps more"));
       if (!result.records.empty()) fmt::print("{}\n", records_note(result));
       if (!result.snapshot.empty()) fmt::print("{}\n", snapshot_note(result.snapshot));
+      if (!result.html.empty()) fmt::print("{}\n", page_note(result.html));
     }
     std::fflush(stdout);
   }
@@ -153,18 +155,13 @@ int run(const RunOptions& options) {
   const bool is_lab = chip_of(options.backend).has_value();
 
   Interrupts interrupts;
-  std::optional<TraceFile> trace, records, snapshot;
-  if (options.trace) trace.emplace(*options.trace, interrupts);
-  if (options.records) records.emplace(*options.records, interrupts, "--records");
-  if (options.snapshot) snapshot.emplace(*options.snapshot, interrupts, "--snapshot");
+  RunFiles files(options.files, interrupts);
 
   std::vector<RunResult> results;
   for (const RunPlan& plan : plans) {
     const bool is_last = &plan == &plans.back();
-    TraceFile* const to = trace ? &*trace : nullptr;
-    results.push_back(is_lab ? run_in_lab(plan, options, interrupts, to, records ? &*records : nullptr,
-                                          snapshot ? &*snapshot : nullptr, is_last)
-                             : run_plan(plan, options.stats, interrupts, to, is_last));
+    results.push_back(is_lab ? run_in_lab(plan, options, interrupts, files, is_last)
+                             : run_plan(plan, options.stats, interrupts, files.trace, is_last));
     if (interrupts.requested()) break;
   }
   report(options, results);

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/file_names.hpp"
 #include "cli/lab_options.hpp"
 
 namespace heddle::cli {
@@ -21,9 +21,8 @@ struct RunOptions {
   std::vector<std::string> settings;   ///< "name=value"
   bool matrix = false;
   std::string variant;
-  std::optional<std::string> trace, snapshot;
+  FileNames files;
   std::string trace_records;
-  std::optional<std::string> records;
   bool stats = false;
   bool json = false;
   bool check = true;

@@ -82,10 +82,10 @@ SessionConfig session_config(const RunOptions& options) {
     config.ring.heap_bytes =
         static_cast<std::uint64_t>(parse_number("--heap-bytes", options.heap_bytes, 1024, std::int64_t{1} << 40U));
   }
-  if (!options.trace && !options.trace_records.empty()) {
+  if (!options.files.trace && !options.trace_records.empty()) {
     throw UsageError("--trace-records: there is no trace without --trace FILE");
   }
-  if (options.trace) {
+  if (options.files.trace) {
     config.recorder_entries =
         std::bit_ceil(word("--trace-records", options.trace_records, trace_records_default, trace_records_most));
   }
@@ -107,16 +107,19 @@ void check_options_of_the_backend(const RunOptions& options) {
     throw UsageError(
         fmt::format("{}: only a run in the laboratory has it; give --on lab:a2a3, or leave it out", option));
   }
-  if (options.records && (!is_lab || options.backend == "lab:host"))
+  if (options.files.records && (!is_lab || options.backend == "lab:host"))
     throw UsageError(
         fmt::format("--records: {} hands out no tokens; give a simulated chip, as --on lab:a2a3", options.backend));
-  if (options.snapshot && (!is_lab || options.backend == "lab:host"))
-    throw UsageError(fmt::format("--snapshot: {} has no chips to look at; give a simulated chip, as --on lab:a2a3",
-                                 options.backend));
+  for (const auto& [option, file] :
+       {std::pair("--snapshot", &options.files.snapshot), std::pair("--html", &options.files.html)}) {
+    if (*file && (!is_lab || options.backend == "lab:host"))
+      throw UsageError(fmt::format("{}: {} has no chips to look at; give a simulated chip, as --on lab:a2a3", option,
+                                   options.backend));
+  }
   if (!is_lab) return;
   if (!options.threads.empty())
     throw UsageError(fmt::format("--threads: only a run on the host has it; leave it or --on {} out", options.backend));
-  if (options.trace && options.backend == "lab:host")
+  if (options.files.trace && options.backend == "lab:host")
     throw UsageError("--trace: lab:host has no virtual time to draw; give a chip, as --on lab:a2a3");
 }
 

@@ -58,4 +58,6 @@ std::string snapshot_note(const std::string& path) {
   return fmt::format("snapshot in {0}: heddle explain {0} tells who waits for whom", path);
 }
 
+std::string page_note(const std::string& path) { return fmt::format("page in {}: open it in a browser", path); }
+
 }  // namespace heddle::cli

@@ -27,5 +27,7 @@ void write_page(const std::string& path, const doctor::Report& report, const sna
 
 /// "snapshot in FILE: heddle explain FILE tells who waits for whom"
 std::string snapshot_note(const std::string& path);
+/// "page in FILE: open it in a browser"
+std::string page_note(const std::string& path);
 
 }  // namespace heddle::cli

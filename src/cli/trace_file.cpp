@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -76,6 +77,24 @@ void TraceFile::write(const Writer& writer) {
   }
   interrupts_.protect({});
   is_written_ = true;
+}
+
+RunFiles::RunFiles(const FileNames& names, Interrupts& interrupts) {
+  if (names.trace) trace.emplace(*names.trace, interrupts);
+  if (names.records) records.emplace(*names.records, interrupts, "--records");
+  if (names.snapshot) snapshot.emplace(*names.snapshot, interrupts, "--snapshot");
+  if (names.html) html.emplace(*names.html, interrupts, "--html");
+}
+
+bool write_file(TraceFile& file, const TraceFile::Writer& writer, std::string& path) {
+  try {
+    file.write(writer);
+    path = file.path();
+    return true;
+  } catch (const Error& error) {
+    fmt::print(stderr, "heddle: {}\n", one_line(error));
+    return false;
+  }
 }
 
 std::string trace_note(const RunResult& result, const std::string& more) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of --trace or --records. It appears whole or not at all: it is written under another name beside its own.
+// The file of --trace, --records, --snapshot or --html. It appears whole or not at all: it is written under another
+// name beside its own.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "cli/file_names.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/result.hpp"
 
@@ -29,6 +32,17 @@ class TraceFile {
   Interrupts& interrupts_;
   bool is_written_ = false;
 };
+
+/// Those that were asked for.
+struct RunFiles {
+  /// Throws as TraceFile does.
+  RunFiles(const FileNames& names, Interrupts& interrupts);
+
+  std::optional<TraceFile> trace, records, snapshot, html;
+};
+
+/// Writes a file. False when it could not be written, which is told; `path` then stays as it is.
+bool write_file(TraceFile& file, const TraceFile::Writer& writer, std::string& path);
 
 /// Writes the trace of a run, of which only the last or the first that failed has one. What keeps it from being written
 /// is a failure of the run, though the first one stays the first. `path`: where the result names the file.

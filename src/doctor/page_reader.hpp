@@ -19,6 +19,15 @@ struct ReadPage {
   std::vector<std::string> links;   // what href has after its #
   std::vector<std::string> others;  // any other address, and attributes that run code
   std::string text;                 // what is read; entities as they are
+
+  // The first thing that keeps it from being well formed and closed in itself; empty: nothing does.
+  std::string wrong() const {
+    if (!error.empty()) return error;
+    if (!others.empty()) return "something from outside, or code: " + others.front();
+    for (const std::string& link : links)
+      if (!ids.contains(link)) return "a link to nothing: " + link;
+    return {};
+  }
 };
 
 class PageReader {

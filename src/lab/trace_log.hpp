@@ -15,6 +15,7 @@
 #include "chip/geometry.hpp"
 #include "lab/observer.hpp"
 #include "lab/simulator.hpp"
+#include "lab/trace_chain.hpp"
 
 namespace heddle::lab {
 
@@ -58,7 +59,7 @@ class TraceLog final : public Observer {
 
   // Replaces the file. Throws invalid_argument when it cannot be opened and user_error when it cannot be written whole,
   // with the path and the system's reason; then what was written of it is removed.
-  void write(const std::string& path) const;
+  void write(const std::string& path, const TraceChain& chain = {}) const;
 
   std::uint64_t written() const { return written_; }
   std::uint64_t dropped() const { return dropped_; }

@@ -2,7 +2,8 @@
 //
 // A trace log as JSON. A process for each rank: a track for each core that ran something, with blocks as slices and
 // what they did inside; one for the orchestrator, the network and the conditions of tasks. Arrows lead from a put or
-// notify to its arrival, and from a notify to the waits that it ended.
+// notify to its arrival, and from a notify to the waits that it ended. Of a run that failed, arrows lead along its
+// chain of waits: between the waits on the cores' tracks, and what has no slice there has a track of its own.
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -52,20 +53,26 @@ bool is_before(const TraceRecord& left, const TraceRecord& right) {
 
 class Writer {
  public:
-  Writer(const std::string& path, const TraceLog& log) : file_(path), log_(log) {}
+  Writer(const std::string& path, const TraceLog& log, const TraceChain& chain)
+      : file_(path), log_(log), chain_(chain) {}
   void write();
 
  private:
-  struct Place {
-    int rank;
-    std::uint32_t track;
+  // An end of an arrow.
+  struct Point {
+    std::uint32_t process, thread;
     std::uint64_t time;
   };
 
   void write_rounds();
   void write_rank(int rank);
   void slice(int rank, const TraceRecord& record);
-  void arrow(const Place& from, int rank, const TraceRecord& to);
+  void arrow(const Point& from, int rank, const TraceRecord& to);
+  void draw(const Point& from, const Point& to, const char* category, const std::string& name,
+            const std::string& sentence);
+  void write_chain();
+  const TraceRecord* waits_at(const TraceChain::Place& place) const;
+  Point track_of_its_own(const TraceChain::Place& place, std::uint32_t tid, std::uint64_t since, std::uint64_t until);
   void arguments(int rank, const TraceRecord& record);
   void argument(const char* key, std::int64_t value);
   std::string name_of(const TraceRecord& record) const;
@@ -80,8 +87,9 @@ class Writer {
 
   host::JsonFile file_;
   const TraceLog& log_;
+  const TraceChain& chain_;
   std::vector<std::vector<TraceRecord>> records_;     // by rank; outer slices of a track before inner ones
-  std::unordered_map<std::uint64_t, Place> sources_;  // by link; looked up only
+  std::unordered_map<std::uint64_t, Point> sources_;  // by link; looked up only
   std::int64_t arrows_ = 0;
 };
 
@@ -91,13 +99,14 @@ void Writer::write() {
     std::ranges::sort(records_.back(), is_before);
     for (const TraceRecord& record : records_.back())
       if (record.kind == Kind::put || record.kind == Kind::notify)
-        sources_[record.link] = {rank, track_of(record), record.start};
+        sources_[record.link] = {process(rank), thread(rank, track_of(record)), record.start};
   }
   file_.raw("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"time\":\"virtual\",\"records_dropped\":\"");
   file_.number(static_cast<std::int64_t>(log_.dropped())).raw("\"},\"traceEvents\":[");
   file_.raw("\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"heddle\"}}");
   write_rounds();
   for (int rank = 0; rank < log_.ranks(); ++rank) write_rank(rank);
+  write_chain();
   file_.raw("\n]}\n");
   file_.close();
 }
@@ -140,14 +149,64 @@ void Writer::slice(int rank, const TraceRecord& record) {
 }
 
 // An arrow ends inside of what it leads to: a viewer looks for the slice at that time.
-void Writer::arrow(const Place& from, int rank, const TraceRecord& to) {
+void Writer::arrow(const Point& from, int rank, const TraceRecord& to) {
   const char* const what = to.kind == Kind::arrival && to.window == TraceRecord::no_name ? "put" : "notify";
+  draw(from, {process(rank), thread(rank, track_of(to)), to.end > to.start ? to.end - 1 : to.end}, "signal", what, {});
+}
+
+void Writer::draw(const Point& from, const Point& to, const char* category, const std::string& name,
+                  const std::string& sentence) {
   const std::int64_t id = ++arrows_;
-  begin("s", process(from.rank), thread(from.rank, from.track), from.time, "signal");
-  file_.raw(",\"name\":\"").raw(what).raw("\",\"id\":").number(id).raw("}");
-  const std::uint64_t time = to.end > to.start ? to.end - 1 : to.end;
-  begin("f", process(rank), thread(rank, track_of(to)), time, "signal");
-  file_.raw(",\"name\":\"").raw(what).raw("\",\"bp\":\"e\",\"id\":").number(id).raw("}");
+  for (const bool is_begin : {true, false}) {
+    const Point& at = is_begin ? from : to;
+    begin(is_begin ? "s" : "f", at.process, at.thread, at.time, category);
+    file_.raw(",\"name\":").text(name).raw(is_begin ? ",\"id\":" : ",\"bp\":\"e\",\"id\":").number(id);
+    if (!sentence.empty()) file_.raw(",\"args\":{\"sentence\":").text(sentence).raw("}");
+    file_.raw("}");
+  }
+}
+
+// What the core of that place did last, if it is of the place's task: the wait in its block, or the block.
+const TraceRecord* Writer::waits_at(const TraceChain::Place& place) const {
+  if (place.rank < 0 || place.rank >= log_.ranks() || place.core < 0) return nullptr;
+  const TraceRecord* last = nullptr;
+  for (const TraceRecord& record : records_[static_cast<std::size_t>(place.rank)])
+    if (record.core == place.core && (last == nullptr || record.end >= last->end)) last = &record;
+  const bool is_there = last != nullptr && last->task == place.task && last->end > last->start;
+  return is_there ? last : nullptr;
+}
+
+void Writer::write_chain() {
+  std::vector<const TraceRecord*> waits;
+  std::uint64_t since = UINT64_MAX, until = 1;
+  for (const TraceChain::Place& place : chain_.places) {
+    const TraceRecord* const wait = waits.emplace_back(waits_at(place));
+    if (wait == nullptr) continue;
+    since = std::min(since, wait->start);
+    until = std::max(until, wait->end);
+  }
+  if (since == UINT64_MAX) since = 0;
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const TraceChain::Place& place = chain_.places[i];
+    if (waits[i] != nullptr)
+      points.push_back({process(place.rank), thread(place.rank, track_of(*waits[i])), waits[i]->end - 1});
+    else
+      points.push_back(track_of_its_own(place, thread(log_.ranks(), static_cast<std::uint32_t>(i)), since, until));
+  }
+  for (const TraceChain::Arrow& arrow : chain_.arrows)
+    draw(points[arrow.from], points[arrow.to], "chain", arrow.name, arrow.sentence);
+}
+
+// For what has no slice on a core: a cell, a task that has not begun, a program.
+Writer::Point Writer::track_of_its_own(const TraceChain::Place& place, std::uint32_t tid, std::uint64_t since,
+                                       std::uint64_t until) {
+  const std::uint32_t pid = place.rank >= 0 && place.rank < log_.ranks() ? process(place.rank) : session_process;
+  name("thread_name", pid, tid, "chain of waits: " + place.name);
+  begin("X", pid, tid, since, "chain");
+  file_.raw(",\"dur\":").microseconds(static_cast<std::int64_t>(until - since));
+  file_.raw(",\"name\":").text(place.name).raw(",\"args\":{\"rank\":").number(place.rank).raw("}}");
+  return {pid, tid, until - 1};
 }
 
 std::string Writer::name_of(const TraceRecord& record) const {
@@ -226,6 +285,6 @@ void Writer::begin(const char* phase, std::uint32_t pid, std::uint32_t tid, std:
 
 }  // namespace
 
-void TraceLog::write(const std::string& path) const { Writer(path, *this).write(); }
+void TraceLog::write(const std::string& path, const TraceChain& chain) const { Writer(path, *this, chain).write(); }
 
 }  // namespace heddle::lab
