@@ -158,7 +158,7 @@ class Modeller {
 
   // A node that stands for room for one more block on the rank's cores, made once for each shape.
   void needs_core(Node node, const snapshot::Task& task) {
-    if (!all_.has("cores") || task.cubes < 0 || task.vectors < 0 || task.cubes + task.vectors == 0) return;
+    if (!all_.has("cores") || task.cubes < 0 || task.vectors < 0 || (task.cubes == 0 && task.vectors == 0)) return;
     const std::tuple shape(task.rank, task.cubes, task.vectors);
     auto found = rooms_.find(shape);
     if (found == rooms_.end()) {
