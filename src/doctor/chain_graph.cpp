@@ -24,11 +24,9 @@ class Maker {
     made_.nodes.push_back(std::move(node));
     return at;
   }
-  std::uint32_t find(const Party& party) const {
-    if (party.id.empty()) return ChainGraph::none;
-    if (const auto found = made_.by_id.find(party.id); found != made_.by_id.end()) return found->second;
-    if (party.task < 0) return ChainGraph::none;
-    for (std::uint32_t i = 0; i < made_.nodes.size(); ++i) {
+  // The node of a task for a block of it, and of a block for its task.
+  std::uint32_t same_task(const Party& party) const {
+    for (std::uint32_t i = 0; party.task >= 0 && i < made_.nodes.size(); ++i) {
       const Party& who = made_.nodes[i].who;
       const bool are_blocks = who.kind == Party::Kind::block && party.kind == Party::Kind::block;
       if (who.rank == party.rank && who.task == party.task && !who.id.empty() && !are_blocks) return i;
@@ -36,11 +34,12 @@ class Maker {
     return ChainGraph::none;
   }
   std::uint32_t node_of(const Party& party) {
-    const std::uint32_t found = find(party);
-    if (found == ChainGraph::none) return push({party, {}});
-    made_.by_id.emplace(party.id, found);
-    if (party.kind == Party::Kind::block) made_.nodes[found].who = party;
-    return found;
+    if (const auto found = made_.by_id.find(party.id); found != made_.by_id.end()) return found->second;
+    const std::uint32_t same = same_task(party);
+    if (same == ChainGraph::none) return push({party, {}});
+    made_.by_id.emplace(party.id, same);
+    if (party.kind == Party::Kind::block) made_.nodes[same].who = party;
+    return same;
   }
   std::uint32_t unnamed(const Step& step) {
     const bool goes_on = step_ + 1 < report_.chain.size();

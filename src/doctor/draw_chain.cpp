@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "doctor/chain_graph.hpp"
+
 namespace heddle::doctor {
 namespace {
 
-constexpr int width = 440, margin = 14, box_width = 290, box_height = 44, gap = 36;
+constexpr int width = 500, margin = 14, box_width = 290, box_height = 44, gap = 36;
 constexpr int lane = 14;  // between arrows at the side
 constexpr std::size_t letters_of_a_line = 40;
 
@@ -75,10 +77,6 @@ class Drawing {
     boxes_.push_back(std::move(box));
     return boxes_.size() - 1;
   }
-  std::size_t add(const Party& party) {
-    const auto found = std::find_if(boxes_.begin(), boxes_.end(), [&](const Box& box) { return box.id == party.id; });
-    return found != boxes_.end() ? static_cast<std::size_t>(found - boxes_.begin()) : add(box_of(party));
-  }
   void blame(const std::string& id) {
     for (Box& box : boxes_)
       if (is_of(box.id, id)) box.look = "culprit";
@@ -143,12 +141,6 @@ class Drawing {
   std::vector<Arrow> arrows_;
 };
 
-// What stands on an arrow that leaves a party.
-std::string label_of(const Step& step, const Party& from) {
-  if (from.kind == Party::Kind::cell) return "is notified by";
-  return name_of(step.kind);
-}
-
 }  // namespace
 
 std::string draw_chain(const Report& report) {
@@ -156,34 +148,23 @@ std::string draw_chain(const Report& report) {
   if (report.chain.empty()) {
     const bool is_known = report.culprit.kind != Party::Kind::none;
     const std::size_t culprit =
-        is_known ? drawing.add(report.culprit) : drawing.add(Box{"", "nobody is named", "", "end"});
+        is_known ? drawing.add(box_of(report.culprit)) : drawing.add(Box{"", "nobody is named", "", "end"});
     drawing.arrow(culprit, drawing.add(Box{"", report.verdict, report.code_name, "end"}), "leads to");
     drawing.blame(report.culprit.id);
     return drawing.svg(report.verdict);
   }
-  constexpr std::size_t none = SIZE_MAX;
-  std::size_t last = none;
-  std::string open;  // the label of an arrow that has no end yet
   // Whoever is to blame may be gone by the time that others wait.
   if (report.culprit.kind != Party::Kind::none && !is_in_chain(report.culprit, report))
-    drawing.arrow(drawing.add(report.culprit), 1, "leads to");
-  for (const Step& step : report.chain) {
-    const std::size_t from = step.from.kind == Party::Kind::none ? last : drawing.add(step.from);
-    if (step.to.kind == Party::Kind::none) {
-      last = from;
-      open = label_of(step, step.from);
-      continue;
-    }
-    const std::size_t to = drawing.add(step.to);
-    // The step that says that the chain comes back adds nothing to the arrow that does.
-    const bool is_told = from == to && report.chain_closes && &step == &report.chain.back();
-    if (from != none && !is_told)
-      drawing.arrow(from, to, step.from.kind == Party::Kind::none ? open : label_of(step, step.from));
-    last = to;
-    open.clear();
+    drawing.arrow(drawing.add(box_of(report.culprit)), 1, "leads to");
+  const ChainGraph graph = chain_graph_of(report);
+  std::vector<std::size_t> boxes;
+  for (const ChainGraph::Node& node : graph.nodes)
+    boxes.push_back(drawing.add(
+        node.who.kind != Party::Kind::none ? box_of(node.who) : Box{"", node.name, "", node.is_end ? "end" : "cell"}));
+  for (const ChainGraph::Edge& edge : graph.edges) {
+    const bool is_same = edge.step == ChainGraph::none;
+    drawing.arrow(boxes[edge.from], boxes[edge.to], is_same ? "which stands for" : label_of(report.chain[edge.step]));
   }
-  if (!open.empty() && last != none && !report.chain_closes)
-    drawing.arrow(last, drawing.add(Box{"", "nobody", "", "end"}), open);
   drawing.blame(report.culprit.id);
   return drawing.svg(report.verdict + ": the chain of waits");
 }

@@ -44,7 +44,8 @@ TEST(DrawChain, EachPartyIsABoxOnceAndEachStepAnArrow) {
   const std::string svg = draw_chain(circle());
   EXPECT_EQ(count_of(svg, "<rect class="), 3);
   EXPECT_EQ(count_of(svg, "marker-end"), 3);
-  for (const char* text : {">first<", ">done<", ">second<", "waits for signal", "is notified by", "waits for core"})
+  for (const char* text :
+       {">first<", ">done<", ">second<", "waits for signal", "which would be changed by", "waits for core"})
     EXPECT_THAT(svg, HasSubstr(text));
   EXPECT_THAT(svg, Not(HasSubstr("nobody")));
   EXPECT_EQ(svg, draw_chain(circle()));
@@ -88,8 +89,9 @@ TEST(DrawChain, AStepWithoutAnEndGoesOnWithTheNextOne) {
   report.verdict = "DEADLOCK (proved)";
   report.chain = {{a, EdgeKind::flag, {}, ""}, {{}, EdgeKind::flag, b, ""}, {b, EdgeKind::flag, {}, ""}};
   const std::string svg = draw_chain(report);
-  EXPECT_EQ(count_of(svg, "<rect class="), 3);
-  EXPECT_EQ(count_of(svg, "marker-end"), 2);
+  EXPECT_EQ(count_of(svg, "<rect class="), 4);
+  EXPECT_EQ(count_of(svg, "marker-end"), 3);
+  EXPECT_THAT(svg, HasSubstr(">a flag of its cluster<"));
   EXPECT_THAT(svg, HasSubstr(">nobody<"));
 }
 
