@@ -22,6 +22,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::size_t message_bytes_most = 60;  // of what a file says, in a line that says what is wrong with it
+
 constexpr std::string_view no_snapshot = "this is no snapshot: it does not begin with \"format\": \"heddle-snapshot\"";
 
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
@@ -54,11 +56,11 @@ std::string a_kind(const Json& value) {
   }
 }
 
-// A long text is read up to a whole character, so that what is told of it stays within bounds.
-std::string cut(const std::string& text) {
-  if (text.size() <= text_bytes_most) return text;
+// A long text up to a whole character, so that what is told of it stays within bounds.
+std::string cut(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
   constexpr std::string_view more = "…";
-  std::size_t end = text_bytes_most - more.size();
+  std::size_t end = most - more.size();
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;
   return text.substr(0, end).append(more);
 }
@@ -74,7 +76,7 @@ class Reader {
     const Json* const found = find(name);
     if (found == nullptr) return;
     if (!found->is_string()) wrong(name, "a string", *found);
-    value = cut(found->get_ref<const std::string&>());
+    value = cut(found->get_ref<const std::string&>(), text_bytes_most);
   }
   void field(const char* name, bool& value) {
     const Json* const found = find(name);
@@ -134,7 +136,7 @@ class Reader {
     for (std::size_t i = 0; i < found->size(); ++i) {
       const Json& each = (*found)[i];
       if (!each.is_string()) wrong((std::string(name) + "/" + std::to_string(i)).c_str(), "a string", each);
-      values.push_back(cut(each.get_ref<const std::string&>()));
+      values.push_back(cut(each.get_ref<const std::string&>(), text_bytes_most));
     }
   }
 
@@ -151,7 +153,8 @@ class Reader {
   }
   std::string at(const char* name) const { return where_ + "/" + name; }
   [[noreturn]] void wrong(const char* name, const std::string& expected, const Json& found) const {
-    const std::string is = found.is_string() ? base::quoted(found.get<std::string>().substr(0, 40)) : a_kind(found);
+    const std::string is =
+        found.is_string() ? base::quoted(cut(found.get_ref<const std::string&>(), message_bytes_most)) : a_kind(found);
     refuse(at(name), expected + " is expected, and this is " + is);
   }
   template <class Number>
@@ -208,11 +211,13 @@ class Builder final : public nlohmann::json_sax<Json> {
 
  private:
   void begin_member(std::string name) {
-    key_ = std::move(name);
+    // As messages have it: the names of what is read are short and plain.
+    key_ = cut(name, message_bytes_most);
+    std::ranges::replace_if(key_, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
     index_ = 0;
     is_list_ = false;
     if (!is_snapshot() && key_ != "format" && key_ != "version") refuse("", std::string(no_snapshot));
-    if (!seen_.insert(key_).second) refuse("/" + key_, "it stands in the file twice");
+    if (!seen_.insert(std::move(name)).second) refuse("/" + key_, "it stands in the file twice");
   }
 
   template <class Value>
@@ -340,7 +345,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 // "syntax error while parsing value - unexpected end of input; …", without the library's own words.
 std::string reason_of(const std::string& problem) {
   const std::size_t colon = problem.rfind(": ");
-  return colon == std::string::npos ? problem : problem.substr(colon + 2);
+  return cut(colon == std::string::npos ? problem : problem.substr(colon + 2), 2 * message_bytes_most);
 }
 
 }  // namespace

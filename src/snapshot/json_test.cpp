@@ -227,6 +227,18 @@ TEST(SnapshotJson, OfALongTextTheBeginningIsRead) {
   EXPECT_EQ(parse(with("\"program\": \"" + short_enough + "\"")).program, short_enough);
 }
 
+TEST(SnapshotJson, ARefusalIsOneShortLineWhateverTheFileSays) {
+  const std::string lengthy(5'000, 'x');
+  for (const std::string& text :
+       {with("\"" + lengthy + "\": [" + std::string(100, '[')), with("\"a\\nb\": 1, \"a\\nb\": 2"),
+        with("\"" + lengthy + "\": 1, \"" + lengthy + "\": 2"), with("\"tasks\": [\"" + lengthy + "\"\"\"]"),
+        with("\"taken\": \"" + lengthy + "\"")}) {
+    const std::string message = refusal(text);
+    EXPECT_NE(message, "") << text.substr(0, 100);
+    EXPECT_LT(message.size(), 300U) << message;
+  }
+}
+
 class SnapshotFile : public testing::Test {
  protected:
   ~SnapshotFile() override { std::remove(path_.c_str()); }
