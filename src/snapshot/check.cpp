@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "snapshot/cut.hpp"
 #include "snapshot/json.hpp"
 
 namespace heddle::snapshot {
@@ -145,7 +146,8 @@ class Check {
       if (wait.compare == word) wait.compare = sign;
       if (wait.compare == sign) return;
     }
-    refuse_at(where + "/compare", base::quoted(wait.compare) + " is no comparison; there are == != >= > <= <");
+    refuse_at(where + "/compare",
+              base::quoted(cut(wait.compare, message_bytes_most)) + " is no comparison; there are == != >= > <= <");
   }
 
   void tasks() {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "snapshot/cut.hpp"
 #include "snapshot/fields.hpp"
 #include "snapshot/json.hpp"
 
@@ -21,8 +22,6 @@ namespace heddle::snapshot {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::size_t message_bytes_most = 60;  // of what a file says, in a line that says what is wrong with it
 
 constexpr std::string_view no_snapshot = "this is no snapshot: it does not begin with \"format\": \"heddle-snapshot\"";
 
@@ -54,15 +53,6 @@ std::string a_kind(const Json& value) {
     default:
       return "something else";
   }
-}
-
-// A long text up to a whole character, so that what is told of it stays within bounds.
-std::string cut(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  constexpr std::string_view more = "…";
-  std::size_t end = most - more.size();
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;
-  return text.substr(0, end).append(more);
 }
 
 // Takes the fields of one record from an object. What it does not know it leaves.

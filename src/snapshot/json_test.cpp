@@ -232,7 +232,8 @@ TEST(SnapshotJson, ARefusalIsOneShortLineWhateverTheFileSays) {
   for (const std::string& text :
        {with("\"" + lengthy + "\": [" + std::string(100, '[')), with("\"a\\nb\": 1, \"a\\nb\": 2"),
         with("\"" + lengthy + "\": 1, \"" + lengthy + "\": 2"), with("\"tasks\": [\"" + lengthy + "\"\"\"]"),
-        with("\"taken\": \"" + lengthy + "\"")}) {
+        with("\"taken\": \"" + lengthy + "\""),
+        with(R"("tasks": [{"rank": 0, "task": 0, "conditions": [{"compare": ")" + lengthy + "\"}]}]")}) {
     const std::string message = refusal(text);
     EXPECT_NE(message, "") << text.substr(0, 100);
     EXPECT_LT(message.size(), 300U) << message;
