@@ -76,6 +76,8 @@ std::vector<BadInput> bad_inputs() {
       {"SizeWithoutProgram", {"size"}, {"say which program to size", "heddle size --help"}},
       {"SizeOnTheHost", {"size", "vector_add", "--on", "host"}, {"--on host", "lab:a2a3"}},
       {"SizeOfNoSchedules", {"size", "vector_add", "--schedules", "0"}, {"--schedules", "from 1"}},
+      {"RepairWithoutFile", {"repair"}, {"say which file", "heddle repair --help"}},
+      {"RepairBudgetZero", {"repair", "/nowhere/a.heddle", "--budget", "0"}, {"--budget", "from 1"}},
       {"ShrinkWithoutFile", {"shrink"}, {"say which file", "heddle shrink --help"}},
       {"ShrinkNoFile", {"shrink", "/nowhere/a.heddle"}, {"/nowhere/a.heddle", "No such file"}},
   };
@@ -103,9 +105,9 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-/// What replay and shrink say of a file with this text; neither leaves anything behind.
+/// What replay, shrink and repair say of a file with this text; none of them leaves anything behind.
 void expect_refused(const std::string& text, const std::string& says) {
-  for (const char* command : {"replay", "shrink"}) {
+  for (const char* command : {"replay", "shrink", "repair"}) {
     const TemporaryFolder folder;
     const std::string path = folder.file("a.heddle");
     std::ofstream(path) << text;

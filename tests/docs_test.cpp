@@ -142,7 +142,7 @@ TEST(Documents, TheReadmeShowsTheExampleWithAMain) {
 TEST(Documents, TheReferenceOfTheCommandNamesEveryOptionAndNoOther) {
   std::set<std::string> known = options_in(run_command({"--help"}).out);
   for (const char* command :
-       {"list", "run", "hunt", "replay", "shrink", "size", "verify", "explain", "ladder", "cases"})
+       {"list", "run", "hunt", "replay", "shrink", "repair", "size", "verify", "explain", "ladder", "cases"})
     known.merge(options_in(run_command({command, "--help"}).out));
   ASSERT_TRUE(known.contains("--ranks"));
   EXPECT_EQ(options_in(read(root / "docs/command.md")), known);
@@ -179,6 +179,7 @@ TEST(Documents, TheReferenceOfTheCommandNamesEveryFieldOfItsJson) {
   const auto found = keys_of({"hunt", module_path("deadlock"), "--budget", "1000", "--json", "--out", folder.path()});
   keys_of({"replay", found.at("file"), "--json"});
   keys_of({"shrink", found.at("file"), "--json"});
+  keys_of({"repair", found.at("file"), "--budget", "8", "--json"});
   keys_of({"size", "vector_add", "--schedules", "4", "--json"});
   keys_of({"ladder", module_path("deadlock"), "--budget", "16", "--json"});
   keys_of({"cases", "half_line", "--json"});

@@ -116,6 +116,8 @@ class Orchestrator {
   }
   /// True once the rank has failed or is being cancelled: submits do nothing any more.
   bool stopped() const { return services_->stopped(); }
+  /// What this hands its calls to: for a program that wraps another one.
+  detail::OrchestratorServices& services() { return *services_; }
 
  private:
   template <class T, int N>

@@ -342,6 +342,7 @@ detail::WhenArg when(const Tensor<T, N>& element, Compare compare, std::type_ide
 }
 
 /// The task completes when its blocks are done and the signal compares true: a wait that holds no core and no stack.
+/// At most 64 of them for a task; more are refused as invalid_argument.
 template <SignalValue T>
 detail::CompletesWhenArg completes_when(const Signal<T>& signal, Compare compare, std::type_identity_t<T> value) {
   return {{detail::ref(signal), compare, value}};

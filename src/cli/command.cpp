@@ -49,7 +49,7 @@ std::string explain_unexpected(const CLI::App& command) {
 
 /// Wrong use in one line: what is wrong, and where help is.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, const std::string& first) {
-  static const std::vector<std::string> commands{"list", "run",    "hunt",    "replay", "shrink",
+  static const std::vector<std::string> commands{"list", "run",    "hunt",    "replay", "shrink", "repair",
                                                  "size", "verify", "explain", "ladder", "cases"};
   if (first.empty()) return "say what to do: 'heddle list' or 'heddle run NAME'; see 'heddle --help'";
   const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
@@ -88,6 +88,7 @@ int parse_and_do(int argc, const char* const* argv) {
   CasesOptions cases_options;
   ReplayOptions replay_options;
   ShrinkOptions shrink_options;
+  RepairOptions repair_options;
   SizeOptions size_options;
   VerifyOptions verify_options;
   ExplainOptions explain_options;
@@ -98,6 +99,7 @@ int parse_and_do(int argc, const char* const* argv) {
   CLI::App* cases_command = app.add_subcommand("cases", "List the gallery of hangs, and run it");
   CLI::App* replay_command = app.add_subcommand("replay", "Show a failure again");
   CLI::App* shrink_command = app.add_subcommand("shrink", "Make a failure smaller");
+  CLI::App* repair_command = app.add_subcommand("repair", "Look for a small change with which a failure is gone");
   CLI::App* size_command = app.add_subcommand("size", "Find the least ring sizes with which a program passes");
   CLI::App* verify_command = app.add_subcommand("verify", "Prove a run's dispatch records");
   CLI::App* explain_command = app.add_subcommand("explain", "Tell who waits for whom, and who is to blame");
@@ -108,6 +110,7 @@ int parse_and_do(int argc, const char* const* argv) {
   describe_cases(*cases_command, cases_options);
   describe_replay(*replay_command, replay_options);
   describe_shrink(*shrink_command, shrink_options);
+  describe_repair(*repair_command, repair_options);
   describe_size(*size_command, size_options);
   describe_verify(*verify_command, verify_options);
   describe_explain(*explain_command, explain_options);
@@ -123,6 +126,7 @@ int parse_and_do(int argc, const char* const* argv) {
   if (cases_command->parsed()) return cases(cases_options);
   if (replay_command->parsed()) return replay(replay_options);
   if (shrink_command->parsed()) return shrink(shrink_options);
+  if (repair_command->parsed()) return repair(repair_options);
   if (size_command->parsed()) return size(size_options);
   if (verify_command->parsed()) return verify(verify_options);
   if (explain_command->parsed()) return explain(explain_options);

@@ -13,6 +13,7 @@
 #include "cli/hunt.hpp"
 #include "cli/ladder.hpp"
 #include "cli/list.hpp"
+#include "cli/repair.hpp"
 #include "cli/replay.hpp"
 #include "cli/run.hpp"
 #include "cli/shrink.hpp"
@@ -28,6 +29,7 @@ void describe_ladder(CLI::App& app, LadderOptions& options);
 void describe_cases(CLI::App& app, CasesOptions& options);
 void describe_replay(CLI::App& app, ReplayOptions& options);
 void describe_shrink(CLI::App& app, ShrinkOptions& options);
+void describe_repair(CLI::App& app, RepairOptions& options);
 void describe_size(CLI::App& app, SizeOptions& options);
 void describe_verify(CLI::App& app, VerifyOptions& options);
 void describe_explain(CLI::App& app, ExplainOptions& options);

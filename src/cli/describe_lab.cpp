@@ -32,6 +32,14 @@ Fewer rounds, ranks, clusters and faults, smaller parameters, fewer choices, whi
 stops in order and keeps what is small already. Exit codes: 0 a file was written, 1 the failure was not shown again,
 2 wrong use.)";
 
+constexpr const char* repair_footer = R"(
+Example:
+  heddle repair moe_missing_edge-7.heddle
+
+Tries an edge between every two names of tasks, sizes of rings, released notifies, windows that are zeroed, and more
+cores, one at a time. A change is reported when none of the schedules fails with it, of which some fail without. Exit
+codes: 0 a repair was found, 1 none was, or the failure was not shown again, 2 wrong use.)";
+
 constexpr const char* size_footer = R"(
 Examples:
   heddle size moe_missing_edge --set repaired=true
@@ -173,6 +181,17 @@ void describe_shrink(CLI::App& app, ShrinkOptions& options) {
            "The small file, or a folder for it (default: FILE-small.heddle beside FILE)", nullptr);
   add_text(app, "--budget", options.budget, "BUDGET",
            "A time (60s, 5min), a number of runs, or both with a comma (default: 60s)", nullptr);
+  add_program_path(app, options.program_path, nullptr);
+  add_patience(app, options.patience, nullptr);
+  app.add_flag("--json", options.json, "Print one JSON object and nothing else");
+}
+
+void describe_repair(CLI::App& app, RepairOptions& options) {
+  app.footer(repair_footer);
+  add_file(app, options.file);
+  add_text(app, "--budget", options.budget, "BUDGET",
+           "A time (60s, 5min), a number of schedules for each change, or both with a comma (default: 60s,200)",
+           nullptr);
   add_program_path(app, options.program_path, nullptr);
   add_patience(app, options.patience, nullptr);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");
