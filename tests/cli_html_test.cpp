@@ -133,6 +133,19 @@ TEST_F(Html, AFullDiskIsToldAndTheFailureIsAsWell) {
   }
 }
 
+TEST_F(Html, AHuntThatIsInterruptedWritesThePageOfWhatItHasFound) {
+  const std::string page = file("x.html");
+  Child hunt(in_cases({"hunt", "circular_handshake", "--keep-going", "--budget", "1h", "--out", file("f.heddle"),
+                       "--html", page}),
+             {.terminal = true});
+  ASSERT_TRUE(hunt.wait_for("DEADLOCK")) << "on the line that shows how far it is";
+  hunt.send(SIGINT);
+  const Outcome outcome = hunt.finish();
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("page in " + page));
+  expect_page(page, "DEADLOCK (proved)");
+}
+
 TEST_F(Html, WhereThereAreNoChipsItIsRefused) {
   for (const auto& [name, backend] :
        {std::pair("run", "host"), std::pair("run", "lab:host"), std::pair("hunt", "lab:host")}) {

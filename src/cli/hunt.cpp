@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <limits>
 #include <new>
@@ -100,13 +101,16 @@ lab::Failure failure_of(const RunPlan& plan, const FoundProgram& found, const Hu
 }
 
 /// The page of the failure, from its run made again; `file` is the failure file. The path that it was written to; empty
-/// when there is none, which is told.
+/// when there is none, which is told: what was found is reported in any case, after an interrupt as well.
 std::string write_failure_page(TraceFile& page, const RunPlan& plan, const FoundProgram& found,
-                               const HuntOptions& options, const lab::FoundFailure& failure, const std::string& file,
-                               Interrupts& interrupts) {
+                               const lab::FoundFailure& failure, const std::string& file) {
   std::optional<snapshot::Snapshot> taken;
-  in_lab(plan, interrupts, options.run.patience, options.run.json,
-         [&] { taken = snapshot_of(create_program(found, plan.settings), failure.spec, failure.schedule); });
+  try {
+    taken = snapshot_of(create_program(found, plan.settings), failure.spec, failure.schedule);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "heddle: --html: {}\n", one_line(error.what()));
+    return {};
+  }
   if (!taken) {
     fmt::print(stderr, "heddle: --html: the run did not fail again: there is no page of it\n");
     return {};
@@ -162,8 +166,11 @@ int hunt(const HuntOptions& options) {
   }
   if (report.stalled) end_stalled(plan, options, config, *report.stalled);
   std::string page;
-  if (files.html && report.failure)
-    page = write_failure_page(*files.html, plan, found, options, *report.failure, path, interrupts);
+  if (files.html && report.failure) {
+    const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::is_left_to_the_caller, config.patience,
+                         options.run.json);
+    page = write_failure_page(*files.html, plan, found, *report.failure, path);
+  }
   if (options.run.json) {
     write_json(hunt_json(plan, report, path, page));
   } else {
