@@ -37,6 +37,8 @@ constexpr std::uint64_t hunted = 2'000;  // schedules at most for a fault to be 
 constexpr std::uint64_t unharmed = 200;  // schedules that a repaired program or a control passes
 constexpr std::uint64_t shrink_runs = 1000;
 
+cli::CaseFile case_of(const std::string& name) { return cli::read_case((folder / name / "case.json").string()); }
+
 Json about(const std::string& name) {
   std::ifstream file(folder / name / "case.json");
   return Json::parse(file);
@@ -48,7 +50,7 @@ std::vector<std::string> case_names(bool controls) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (controls || about(name).at("kind") == "program") names.push_back(name);
+    if (controls || case_of(name).is_faulty()) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -62,8 +64,6 @@ lab::Runner runner_of(const std::string& name, const lab::Settings& settings) {
   return [made = program(name, settings)](const lab::RunSpec& spec, lab::Strategy& strategy, std::uint64_t seed,
                                           bool record) { return lab::run_once(made, spec, strategy, seed, record); };
 }
-
-lab::RunSpec spec_of(const std::string& name) { return cli::read_case((folder / name / "case.json").string()).spec; }
 
 std::vector<lab::ShrinkParameter> parameters_of(const std::string& name) {
   const auto made = program(name, {});
@@ -93,16 +93,15 @@ std::string told(const lab::RunResult& result) {
 class Gallery : public testing::TestWithParam<std::string> {
  protected:
   Gallery() : about_(about(GetParam())) {
-    spec_ = spec_of(GetParam());
+    case_ = case_of(GetParam());
     // A seed that nobody has tried, unless one is given.
     const char* const given = std::getenv("HEDDLE_SEED");
     seed_ = given == nullptr ? std::random_device{}() : std::strtoull(given, nullptr, 10);
   }
 
-  bool is_control() const { return about_.at("kind") != "program"; }
-  lab::HuntReport hunt(const lab::Settings& settings, std::uint64_t schedules) const {
+  lab::HuntReport hunt(const lab::RunSpec& spec, const lab::Settings& settings, std::uint64_t schedules) const {
     lab::HuntConfig config;
-    config.spec = spec_;
+    config.spec = spec;
     config.strategies = about_.at("run").at("strategies").get<std::vector<std::string>>();
     config.seed = seed_;
     config.schedules = schedules;
@@ -124,25 +123,25 @@ class Gallery : public testing::TestWithParam<std::string> {
   }
 
   Json about_;
-  lab::RunSpec spec_;
+  cli::CaseFile case_;
   std::uint64_t seed_ = 0;
 };
 
 TEST_P(Gallery, IsDescribed) {
   EXPECT_EQ(about_.at("name"), GetParam());
-  EXPECT_TRUE(contains({"program", "runtime", "control"}, about_.at("kind")));
+  EXPECT_TRUE(contains({"program", "fault", "runtime", "control"}, about_.at("kind")));
   for (const char* key : {"source", "summary", "what_happens", "in_the_wild"})
     EXPECT_FALSE(about_.at(key).get<std::string>().empty()) << key;
   const Defaults defaults = program(GetParam(), {})->defaults();
-  EXPECT_EQ(defaults.ranks, spec_.ranks);
-  EXPECT_EQ(defaults.rounds, spec_.rounds);
+  EXPECT_EQ(defaults.ranks, case_.spec.ranks);
+  EXPECT_EQ(defaults.rounds, case_.spec.rounds);
 }
 
 class FaultOfTheGallery : public Gallery {};
 
 TEST_P(FaultOfTheGallery, IsFoundShownAgainAndMadeSmaller) {
   SCOPED_TRACE("HEDDLE_SEED=" + std::to_string(seed_));
-  const lab::HuntReport report = hunt({}, hunted);
+  const lab::HuntReport report = hunt(case_.spec, {}, hunted);
   ASSERT_TRUE(report.failure.has_value());
   const lab::FoundFailure& found = *report.failure;
   EXPECT_TRUE(found.is_repeatable);
@@ -176,12 +175,11 @@ TEST_P(FaultOfTheGallery, IsFoundShownAgainAndMadeSmaller) {
 
 TEST_P(Gallery, TheRepairedProgramPassesTheSameHunt) {
   SCOPED_TRACE("HEDDLE_SEED=" + std::to_string(seed_));
-  const lab::Settings repaired = is_control() ? lab::Settings{} : lab::Settings{{"repaired", "true"}};
   const std::uint64_t schedules = lab::seeds(unharmed);
-  const lab::HuntReport report = hunt(repaired, schedules);
+  const lab::HuntReport report = hunt(case_.right_spec(), case_.right_settings(), schedules);
   if (report.failure) FAIL() << "schedule " << report.failure->number << ": " << told(report.failure->result);
   EXPECT_EQ(report.counts.schedules, schedules);
-  const Json verdicts = is_control() ? about_.at("expect").at("verdicts") : Json{"PASSED"};
+  const Json verdicts = !case_.is_faulty() ? about_.at("expect").at("verdicts") : Json{"PASSED"};
   for (const auto& [verdict, count] : report.counts.verdicts)
     EXPECT_TRUE(count == 0 || contains(verdicts, lab::name_of(verdict))) << lab::name_of(verdict);
   // What is listed first is what the case is about.

@@ -39,8 +39,8 @@ class Candidates {
           break;
         }
       }
-      E::charge(100);  // the fault: asks again until somebody makes room, who may be the asker itself
-      E::catch_up();
+      // The fault: asks again until somebody makes room, who may be the asker itself.
+      ask_again<E>("room in the queue of candidates, which is full");
     }
     pushes_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the fence of whoever looks or pokes orders it
   }

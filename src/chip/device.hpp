@@ -113,6 +113,8 @@ class Device {
           snapshot.flags.push_back({cluster, link, count, handover->left_by(link)});
       });
     }
+    for (const auto& scheduler : exchange_.schedulers)
+      if (scheduler->gang().task() != nullptr) snapshot.gangs.push_back(view_of(scheduler->gang()));
     for (const auto& scheduler : exchange_.schedulers) {
       snapshot.turns += scheduler->turns();
       snapshot.dispatches += scheduler->dispatches();
@@ -163,6 +165,8 @@ class Device {
     view.withholds = seat.core->withholds();
     view.anomalies = seat.anomalies;
     view.withheld = seat.withheld;
+    view.withheld_task = seat.withheld_task;
+    view.withheld_block = seat.withheld_block;
     if (!seat.running) {
       view.state = CoreState::idle;
     } else if (seat.waits_for_pending) {
@@ -170,6 +174,18 @@ class Device {
     } else {
       view.state = seat.acknowledged ? CoreState::running : seat.gated ? CoreState::gated : CoreState::dispatched;
     }
+    return view;
+  }
+
+  GangView<E> view_of(const GangMember<E, Scheduler<E>>& coordinator) const {
+    const Slot& gang = *coordinator.task();
+    GangView<E> view;
+    view.slot = &gang;
+    view.has_failed = coordinator.has_failed();
+    // relaxed: no agent runs.
+    view.drains = Gang<E>::phase_of(exchange_.gang.word.load(std::memory_order_relaxed)) == GangPhase::drain;
+    view.blocks = gang.block_count / gang.parts();
+    for (const auto& scheduler : exchange_.schedulers) view.room += scheduler->idle_room(shape_of(gang.cores));
     return view;
   }
 

@@ -113,6 +113,10 @@ class GangMember {
 
   bool coordinates() const { return mine_ != nullptr; }
 
+  // For reports, when no agent runs: the task whose attempts this scheduler makes, or null.
+  const Slot* task() const { return mine_; }
+  bool has_failed() const { return failures_ != 0; }  // an attempt for it
+
  private:
   static constexpr std::uint32_t most_doublings = 20;
 

@@ -138,6 +138,7 @@ class Scheduler {
   // ---- for reports, when no agent runs ----
   const std::vector<Seat<E>>& seats() const { return seats_; }
   std::vector<Seat<E>>& seats() { return seats_; }
+  const GangMember<E, Scheduler>& gang() const { return gang_; }
   std::uint64_t turns() const { return turns_; }
   std::uint64_t dispatches() const { return dispatches_; }
   std::uint64_t gated() const { return gated_; }  // of these, behind gates
@@ -297,6 +298,8 @@ class Scheduler {
     E::mark("chip_finish_withheld");
     ++seat.anomalies;
     ++seat.withheld;
+    seat.withheld_task = seat.running.slot->name;
+    seat.withheld_block = seat.running.block;
     lanes_.set_suspect(cluster_of(seat));
     advance(seat, false);
   }

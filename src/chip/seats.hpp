@@ -41,8 +41,10 @@ struct Seat {
   bool waits_for_pending = false;  // the running task was seen to finish, the pending one not to start
   std::uint64_t waits_since = 0;   // virtual or steady time
   std::uint32_t anomalies = 0;
-  std::uint32_t withheld = 0;  // of these, waits for a pending task that were given up
-  std::uint32_t busy_at = 0;   // place in the list of busy seats
+  std::uint32_t withheld = 0;      // of these, waits for a pending task that were given up
+  const char* withheld_task = "";  // whose end was then taken for told
+  std::uint32_t withheld_block = 0;
+  std::uint32_t busy_at = 0;  // place in the list of busy seats
 };
 
 // Where a block may go: to cores that do nothing, or also to pending slots.

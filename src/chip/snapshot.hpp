@@ -38,7 +38,19 @@ struct CoreView {
   bool started = false;      // something was dispatched to it
   bool withholds = false;    // a fault keeps it from taking up its task
   std::uint32_t anomalies = 0;
-  std::uint32_t withheld = 0;  // waits for its pending task that were given up
+  std::uint32_t withheld = 0;      // waits for its pending task that were given up
+  const char* withheld_task = "";  // the last one that was then taken for ended
+  std::uint32_t withheld_block = 0;
+};
+
+// A task whose blocks start together, and that a scheduler has taken: no block of it is placed.
+template <base::Environment E>
+struct GangView {
+  const graph::Slot<E>* slot = nullptr;
+  bool drains = false;      // nothing else is handed out until that ends
+  bool has_failed = false;  // an attempt to place it
+  std::uint32_t blocks = 0;
+  std::uint32_t room = 0;  // for its blocks on idle cores
 };
 
 template <base::Environment E>
@@ -64,7 +76,8 @@ struct Snapshot {
   std::string device;
   std::vector<CoreView<E>> cores;
   std::vector<QueuedView<E>> queued;  // in the order in which they would be served
-  std::vector<FlagView> flags;        // cluster by cluster
+  std::vector<GangView<E>> gangs;
+  std::vector<FlagView> flags;  // cluster by cluster
   std::uint64_t turns = 0;
   std::uint64_t dispatches = 0;
   std::uint64_t gated = 0;  // of these, behind gates

@@ -32,6 +32,7 @@ lab::RunSpec spec_of(const Json& run, CaseFile& about) {
   } else {
     spec.checkers = run.at("checkers").get<std::vector<std::string>>();
   }
+  if (run.contains("faults")) spec.faults = run.at("faults").get<std::map<std::string, std::uint32_t>>();
   if (!run.contains("session")) return spec;
   for (const auto& [name, value] : run.at("session").items()) {
     const auto fields = lab::session_fields();
@@ -51,8 +52,22 @@ std::string CaseFile::hunt_command() const {
   std::string text = "heddle hunt " + name;
   if (spec.chip != "a2a3") text += " --on lab:" + spec.chip;
   for (const std::string& each : chip_set) text += " --chip-set " + each;
+  std::string faults;
+  for (const auto& [fault, count] : spec.faults)
+    faults += fmt::format("{}{}:{}", faults.empty() ? "" : ",", fault, count);
+  if (!faults.empty()) text += " --faults " + faults;
   for (const auto& [option, value] : session) text += fmt::format(" --{} {}", option, value);
   return text;
+}
+
+lab::RunSpec CaseFile::right_spec() const {
+  lab::RunSpec right = spec;
+  right.faults.clear();
+  return right;
+}
+
+lab::Settings CaseFile::right_settings() const {
+  return kind == "program" ? lab::Settings{{"repaired", "true"}} : lab::Settings{};
 }
 
 CaseFile read_case(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/failure_file.hpp"
 #include "lab/run.hpp"
 
 namespace heddle::cli {
@@ -18,8 +19,11 @@ struct CaseFile {
   std::vector<std::pair<std::string, std::string>> session;  ///< "task-window", "16"
   std::vector<std::string> verdicts, codes, names;           ///< what has to be told
 
-  /// The program has the fault, and a parameter `repaired`.
-  bool is_faulty() const { return kind == "program"; }
+  /// Of kind program the program has the fault, and a parameter `repaired`; of kind fault the run is given one.
+  bool is_faulty() const { return kind == "program" || kind == "fault"; }
+  /// What has to pass.
+  lab::RunSpec right_spec() const;
+  lab::Settings right_settings() const;
   /// How a user hunts it: "heddle hunt NAME --chip-set clusters=1".
   std::string hunt_command() const;
 };

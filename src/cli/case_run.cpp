@@ -50,9 +50,9 @@ class Running {
     if (!contains(run_.differs, sentence)) run_.differs.push_back(std::move(sentence));
   }
 
-  lab::HuntReport hunt(std::uint64_t seed, const Budget& budget, const Settings& settings) {
+  lab::HuntReport hunt(std::uint64_t seed, const Budget& budget, const lab::RunSpec& wanted, const Settings& settings) {
     lab::HuntConfig config;
-    config.spec = run_.about.spec;
+    config.spec = wanted;
     config.strategies = run_.about.strategies;
     config.seed = seed;
     config.schedules = budget.runs;
@@ -78,7 +78,7 @@ class Running {
 
   void find(std::uint64_t start) {
     const std::uint64_t seed = config_.seed + start * between_starts;
-    lab::HuntReport report = hunt(seed, config_.find, {});
+    lab::HuntReport report = hunt(seed, config_.find, run_.about.spec, {});
     if (!report.failure) {
       if (goes_on()) differ(fmt::format("no failure in {} schedules from seed {}", report.counts.schedules, seed));
       return;
@@ -106,12 +106,16 @@ class Running {
   }
 
   void pass() {
-    const Settings settings = run_.about.is_faulty() ? Settings{{"repaired", "true"}} : Settings{};
-    const lab::HuntReport report = hunt(config_.seed, config_.pass, settings);
+    const lab::HuntReport report =
+        hunt(config_.seed, config_.pass, run_.about.right_spec(), run_.about.right_settings());
     run_.passed = report.counts.schedules - report.counts.failures;
     if (report.failure) {
+      if (!run_.about.is_faulty()) {
+        run_.verdict = lab::name_of(report.failure->result.verdict);
+        run_.sentence = report.failure->result.sentence;
+      }
       differ(fmt::format("{} fails at seed {}: {}: {}",
-                         run_.about.is_faulty() ? "the repaired program" : "what is right",
+                         run_.about.kind == "program" ? "the repaired program" : "what is right",
                          report.failure->schedule.seed, lab::name_of(report.failure->result.verdict),
                          report.failure->result.sentence));
       return;

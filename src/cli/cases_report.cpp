@@ -49,8 +49,8 @@ std::string section_of(const CaseRun& run, const CaseConfig& config) {
                                  run.failure ? "who waits for whom" : "the verdict", about.name);
   text += fmt::format("- **{}**\n- reported: {}; seen there: {}\n", run.verdict, about.source, about.in_the_wild);
   if (about.is_faulty()) {
-    text += fmt::format("- found here within {} (median of {}); repaired, it passes {}\n",
-                        count_of(run.median(), "schedule"), count_of(config.starts, "hunt"),
+    text += fmt::format("- found here within {} (median of {}); {}, it passes {}\n", count_of(run.median(), "schedule"),
+                        count_of(config.starts, "hunt"), about.kind == "fault" ? "without the fault" : "repaired",
                         count_of(run.passed, "schedule"));
   } else {
     text += fmt::format("- passes {} here\n", count_of(run.passed, "schedule"));
@@ -117,7 +117,7 @@ std::string gallery_markdown(std::span<const CaseRun> runs, const CaseConfig& co
       "from\n"
       "{} on. `heddle cases` runs the same from a seed that nobody has tried.\n\n",
       config.starts, config.seed);
-  for (const char* kind : {"program", "runtime", "control"})
+  for (const char* kind : {"program", "fault", "runtime", "control"})
     for (const CaseRun& run : runs)
       if (run.about.kind == kind) text += section_of(run, config);
   text.pop_back();

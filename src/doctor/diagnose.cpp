@@ -241,9 +241,13 @@ class Diagnosis {
       return each.rank == core.rank && each.core == core.core && each.state == BlockState::running;
     });
     const bool runs = block != all_.blocks.end();
-    report_.concluded_code = static_cast<int>(runs ? Code::core_stalled : Code::no_progress);
-    report_.verdict = runs ? "CORE STALLED" : "NO PROGRESS (proved)";
-    report_.sentence = report_.culprit.text + (runs ? " never ends " : " never took up what it was given");
+    const bool stopped_between = !runs && core.withheld > 0;  // it has ended the task before
+    const bool is_stalled = runs || stopped_between;
+    report_.concluded_code = static_cast<int>(is_stalled ? Code::core_stalled : Code::no_progress);
+    report_.verdict = is_stalled ? "CORE STALLED" : "NO PROGRESS (proved)";
+    report_.sentence = report_.culprit.text + (runs              ? " never ends "
+                                               : stopped_between ? " ended a task, and never took up the pending one"
+                                                                 : " never took up what it was given");
     if (runs) {
       const Party what = situation_.of_block(static_cast<std::uint32_t>(block - all_.blocks.begin()));
       report_.sentence += what.text;

@@ -99,7 +99,9 @@ class ChipPool {
   void ready(base::Work& work) {
     auto& slot = static_cast<Slot&>(work);
     const int rank = rank_of(slot);
-    world_.log.task(rank, slot.number).ready = true;
+    LoggedTask& task = world_.log.task(rank, slot.number);
+    task.ready = true;
+    task.ready_ns = world_.simulator.now();
     sites_[static_cast<std::size_t>(rank)]->device.ready(slot);
   }
   void ready_next(base::Work& work) { ready(work); }

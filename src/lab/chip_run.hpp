@@ -78,6 +78,8 @@ class ChipRun final : NetworkSink {
   void pass_all_waits();
   std::optional<Error> explain(Engine& engine);
   Standstill describe(Engine& engine);
+  void describe_starved(int rank, const chip::Snapshot<E>& snapshot, Standstill& still);
+  void describe_runtime(int rank, const chip::Snapshot<E>& snapshot, Standstill& still);
   void describe_cores(int rank, const std::map<std::uint32_t, std::string>& held, Standstill& still);
   void look_at_standstill();
   StuckHalf describe_half(int rank, const window::WaitNode& node);

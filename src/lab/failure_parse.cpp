@@ -26,6 +26,7 @@ constexpr VerdictWord verdict_words[] = {
     {Verdict::deadlock, "deadlock"},       {Verdict::race, "race"},
     {Verdict::stale_read, "stale_read"},   {Verdict::core_stalled, "core_stalled"},
     {Verdict::no_progress, "no_progress"}, {Verdict::failed, "failed"},
+    {Verdict::starved, "starved"},         {Verdict::livelock, "livelock"},
     {Verdict::unexplained, "unexplained"},
 };
 

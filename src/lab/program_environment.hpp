@@ -68,6 +68,11 @@ struct VirtualEnvironment {
     if (Simulator* const simulator = Simulator::current()) simulator->charge(nanoseconds);
   }
 
+  // See chip::ask_again().
+  static void ask_again(const char* what) {
+    if (Simulator* const simulator = Simulator::current()) simulator->let_others(what);
+  }
+
   static void mark(const char* name) { base::marks::reach(name); }
 
   static constexpr std::memory_order order(const char*, std::memory_order intended) noexcept { return intended; }

@@ -51,18 +51,26 @@ NotifyMap rehearse(const std::shared_ptr<ProgramBase>& program, RunSpec spec, st
   return notifiers;
 }
 
-// A task that is ready while no block of its rank waits on a core, and nothing was put in that holds one: all that it
-// needs is there, and still nobody hands it out. That is no program's doing, whatever else waits for it.
+bool holds_cores(const Standstill& still, int rank) {
+  return std::any_of(still.waits.begin(), still.waits.end(),
+                     [&](const StuckWait& wait) { return wait.task.rank == rank && !wait.core.empty(); }) ||
+         std::any_of(still.gated.begin(), still.gated.end(), [&](const DeadCore& gate) { return gate.rank == rank; });
+}
+
+// A task that is ready while nothing of its rank holds a core, or one that it could run on is idle, and nothing was put
+// in that holds one: all that it needs is there, and still nobody hands it out. That is no program's doing, whatever
+// else waits for it.
 std::optional<Error> never_handed_out(const Standstill& still, const FaultBook& faults) {
-  if (!still.dead.empty() || !still.lost.empty() || !faults.struck().empty()) return std::nullopt;
+  if (!still.dead.empty() || verdict_of_runtime(still) || !faults.struck().empty()) return std::nullopt;
   for (const TaskId id : still.starved) {
-    const bool held = std::any_of(still.waits.begin(), still.waits.end(), [&](const StuckWait& wait) {
-      return wait.task.rank == id.rank && !wait.core.empty();
-    });
-    if (held) continue;
+    const bool has_core = std::find(still.idle.begin(), still.idle.end(), id) != still.idle.end();
+    const bool held = holds_cores(still, id.rank);
+    if (held && !has_core) continue;
     const LoggedTask& task = still.log->task(id.rank, id.serial);
     return Error(Code::no_progress, "task " + std::string(task.name) + " of rank " + std::to_string(id.rank) +
-                                        " is ready, no core is held by a wait, and no scheduler hands it out")
+                                        " is ready, " +
+                                        (held ? "a core that it could run on is idle" : "no core is held by a wait") +
+                                        ", and no scheduler hands it out")
         .at_rank(id.rank)
         .at_task(task.name, -1, task.location)
         .with_hint("this is a fault of the runtime: please report it");
@@ -80,7 +88,8 @@ void settle(RunResult& result, ChipRun<E>& run, const std::optional<Finding>& fi
   // Nothing was dropped, and still nothing goes on: that is no program's doing.
   const auto& still = run.standstill();
   const bool was_dropped = still && !still->dead.empty();
-  if (result.verdict == Verdict::no_progress && !was_dropped) result.verdict = Verdict::unexplained;
+  if (result.verdict == Verdict::no_progress && !was_dropped)
+    result.verdict = (still ? named_fault(*still) : std::nullopt).value_or(Verdict::unexplained);
   if (result.verdict == Verdict::deadlock || result.verdict == Verdict::unexplained) {
     if (std::optional<Error> own = still ? never_handed_out(*still, run.world().faults) : std::nullopt) {
       if (result.error) own->attach(*result.error);
@@ -228,6 +237,10 @@ const char* name_of(Verdict verdict) noexcept {
       return "NO PROGRESS (proved)";
     case Verdict::failed:
       return "FAILED";
+    case Verdict::starved:
+      return "STARVED (proved)";
+    case Verdict::livelock:
+      return "LIVELOCK (proved)";
     case Verdict::unexplained:
       return "NOT EXPLAINED BY THE PROGRAM";
   }

@@ -35,6 +35,8 @@ enum class Verdict : std::uint8_t {
   core_stalled,
   no_progress,  // proved: something that should happen was dropped
   failed,       // the program's own failure: a kernel threw, a check said no, wrong use
+  starved,      // proved: others that came later were always served first
+  livelock,     // proved: something asks for ever for what nothing can change any more
   unexplained,  // not explained by the program
 };
 const char* name_of(Verdict verdict) noexcept;  // "PASSED", "DEADLOCK (proved)", …

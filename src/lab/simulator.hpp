@@ -94,8 +94,16 @@ class Simulator {
   static constexpr std::uint32_t step_window = 63;
   void step();
   // The agent looks for something again and again: its next look comes after something has happened that is no such
-  // look. When there is nothing but looks, nothing can happen any more.
-  void let_others();
+  // look. When there is nothing but looks, nothing can happen any more. `what` it looks for, for looks(), may be null.
+  void let_others(const char* what = nullptr);
+
+  // From an event: the agents that look for something again and again, and now look at what will not change unless
+  // this event changes it. Only those that told what.
+  struct Look {
+    std::string agent;
+    const char* what;
+  };
+  std::vector<Look> looks() const;
 
   // ---- what a run tells ----
   std::uint64_t hash() const noexcept;     // of every decision and switch; equal for equal runs, on any build

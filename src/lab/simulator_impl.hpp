@@ -38,11 +38,12 @@ struct SimulatorAgent final : Queued, SimulatorActor {
   AgentId number = 0;
   State state = State::waiting;
   bool started = false;
-  std::uint64_t clock = 0;         // while it does not run
-  std::uint64_t token = never;     // from when on park() finds one
-  std::uint64_t deadline = never;  // while parked
-  std::uint32_t steps_left = 0;    // of its window
-  std::uint32_t disturbed_at = 0;  // when so many are left
+  std::uint64_t clock = 0;          // while it does not run
+  std::uint64_t token = never;      // from when on park() finds one
+  std::uint64_t deadline = never;   // while parked
+  const char* looks_for = nullptr;  // the last time that it let others go on
+  std::uint32_t steps_left = 0;     // of its window
+  std::uint32_t disturbed_at = 0;   // when so many are left
   std::function<void()> body;
   std::unique_ptr<AgentStack> stack;
   // Keeps whichever context of the agent is suspended: its own stack's, or that of a fiber it runs.

@@ -55,12 +55,20 @@ void Simulator::step() {
   catch_up();
 }
 
-void Simulator::let_others() {
+void Simulator::let_others(const char* what) {
   if (impl_->running == nullptr) throw std::logic_error("what is looked for outside of agents never comes");
   const OwnExceptions own;
+  impl_->running->looks_for = what;
   impl_->running->state = SimulatorAgent::State::waiting;
   impl_->looking.push_back(impl_->running);
   impl_->switch_out();
+}
+
+std::vector<Simulator::Look> Simulator::looks() const {
+  std::vector<Look> looks;
+  for (const SimulatorAgent* const agent : impl_->looking)
+    if (agent->looks_for != nullptr) looks.push_back({agent->name, agent->looks_for});
+  return looks;
 }
 
 // Those that look again and again, once something has happened at `time`.

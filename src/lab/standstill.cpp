@@ -62,17 +62,21 @@ Error stalled(const StruckFault& struck, const Standstill& standstill) {
   return error.at_task(core->task, core->block, core->submitted).with_workers(standstill.cores);
 }
 
-// Whoever waits does so because of this task, on whatever rank.
-Error lost(const Standstill& standstill) {
-  const TaskId first = standstill.lost.front();
-  const LoggedTask& task = standstill.log->task(first.rank, first.serial);
-  const std::size_t more = standstill.lost.size() - 1;
-  return Error(Code::no_progress, "task " + std::string(task.name) + " of rank " + std::to_string(first.rank) +
-                                      " is ready, in no queue and on no core: it was lost" +
-                                      (more == 0 ? std::string() : ", and so were " + std::to_string(more) + " more"))
-      .at_rank(first.rank)
-      .at_task(task.name, -1, task.location)
-      .with_hint("this is a fault of the runtime: please report it");
+// A core that stopped between two tasks has stalled; one that never saw its task has not.
+Error dead(const Standstill& standstill, const DeadCore& core) {
+  const std::string given = "task " + core.task + ", block " + std::to_string(core.block);
+  if (!core.ended.empty())
+    return Error(Code::core_stalled, core.core + " ended " + core.ended + ", and never took up what stood pending: " +
+                                         given + "; after the bound the first was taken for ended without it")
+        .at_rank(core.rank)
+        .at_task(core.task, core.block, core.location)
+        .with_workers(standstill.cores)
+        .with_hint("the core stopped between two tasks: see its state, with the anomaly that it shows");
+  return Error(Code::no_progress, core.core + " never took up what it was given: " + given +
+                                      "; everything that still waits does so for this task, or for what follows it")
+      .at_rank(core.rank)
+      .at_task(core.task, core.block, core.location)
+      .with_hint("a dispatch was lost between the scheduler and this core: see the state of the core");
 }
 
 }  // namespace
@@ -82,15 +86,8 @@ std::optional<Error> verdict_of(const Standstill& standstill, const FaultBook& f
     if (struck.fault != Fault::stalled_core && struck.fault != Fault::endless_kernel) continue;
     return stalled(struck, standstill);
   }
-  for (const DeadCore& dead : standstill.dead) {
-    return Error(Code::no_progress, dead.core + " never took up what it was given: task " + dead.task + ", block " +
-                                        std::to_string(dead.block) +
-                                        "; everything that still waits does so for this task, or for what follows it")
-        .at_rank(dead.rank)
-        .at_task(dead.task, dead.block, dead.location)
-        .with_hint("a dispatch was lost between the scheduler and this core: see the state of the core");
-  }
-  if (!standstill.lost.empty()) return lost(standstill);
+  if (!standstill.dead.empty()) return dead(standstill, standstill.dead.front());
+  if (std::optional<Error> own = verdict_of_runtime(standstill)) return own;
   if (std::optional<Error> halves = verdict_of_halves(standstill)) return halves;
   const auto holder = std::find_if(standstill.waits.begin(), standstill.waits.end(),
                                    [](const StuckWait& wait) { return !wait.core.empty(); });

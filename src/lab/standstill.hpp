@@ -15,6 +15,7 @@
 
 #include "lab/faults.hpp"
 #include "lab/observer.hpp"
+#include "lab/run.hpp"
 #include "lab/submit_log.hpp"
 #include "window/half_wait.hpp"
 
@@ -91,6 +92,25 @@ struct DeadCore {
   std::string task;
   std::int64_t block = -1;
   Location location;
+  // What it had ended before, and was taken for told after a bound: "task early, block 0"; or empty.
+  std::string ended = {};
+};
+
+// A task whose blocks start together, and that a scheduler has taken and placed nothing of.
+struct StuckGang {
+  TaskId task;
+  bool drains = false;      // for it: nothing else is handed out
+  bool has_failed = false;  // an attempt to place it: others were kept back for it
+  bool has_room = false;    // there are idle cores for all of its blocks
+  std::int64_t blocks = 0;
+  std::int64_t overtook = 0;  // tasks that became ready later, and ran
+};
+
+// An agent that asks for something again and again, while nothing is left that could change the answer.
+struct Retry {
+  int rank = -1;
+  std::string agent;
+  std::string what;
 };
 
 struct Standstill {
@@ -101,6 +121,9 @@ struct Standstill {
   std::vector<DeadCore> gated;  // given a task that may not begin before others end
   std::vector<TaskId> starved;  // ready, but every core that they could run on is held
   std::vector<TaskId> lost;     // of the starved: in no queue, and given to no core
+  std::vector<TaskId> idle;     // of the starved: there is an idle core that they could run on
+  std::vector<StuckGang> gangs;
+  std::vector<Retry> retries;
   // Where the cores stand of each rank that has one which a fault holds.
   std::vector<WorkerRecord> cores;
 };
@@ -118,6 +141,11 @@ std::string half_waits(const Standstill& standstill, const StuckWait& wait, cons
 std::string half_blocked(const Standstill& standstill, const StuckWait& wait);
 // The wait that this one waits for, or null.
 const StuckWait* after_half(const Standstill& standstill, const StuckWait& wait);
+
+// A fault of the runtime itself that the standstill proves, whatever the program waits for; or none.
+std::optional<Error> verdict_of_runtime(const Standstill& standstill);
+// How it is called: unless it is one of these, Verdict::unexplained.
+std::optional<Verdict> named_fault(const Standstill& standstill);
 
 // The error that the standstill proves, or none when it is an ordinary one of signals and rings.
 std::optional<Error> verdict_of(const Standstill& standstill, const FaultBook& faults);

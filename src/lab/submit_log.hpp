@@ -23,6 +23,7 @@ struct LoggedTask {
   std::uint32_t parts = 1;  // of all its blocks
   bool manual = false;
   bool ready = false;
+  std::uint64_t ready_ns = 0;  // since when
   bool complete = false;
   std::uint32_t begun = 0, ended = 0;  // of its parts
   std::uint64_t in_bytes = 0, out_bytes = 0;
