@@ -81,6 +81,19 @@ TEST_P(RuntimeCase, IsFoundWithTheFaultPutInAndPassesWithoutIt) {
   print_rows(known, about, program);
 }
 
+// Where each access of the control plane is a step of its own.
+TEST_P(RuntimeCase, IsToldTheSameAtProtocolFidelity) {
+  const Known& known = GetParam();
+  const cli::FoundProgram program = cli::find_program(known.name, {HEDDLE_TEST_CASE_DIR});
+  cli::CaseFile about = cli::read_case(std::string(HEDDLE_TEST_SOURCE_DIR) + "/cases/" + known.name + "/case.json");
+  about.spec.fidelity = lab::Fidelity::protocol;
+  const base::mutants::Scope fault(known.fault);
+  const cli::CaseRun broken = hunt(about, program, 1);
+  ASSERT_FALSE(broken.differs.empty());
+  EXPECT_EQ(broken.verdict, known.verdict) << broken.sentence;
+  EXPECT_NE(broken.sentence.find(known.told), std::string::npos) << broken.sentence;
+}
+
 constexpr const char* unexplained = "NOT EXPLAINED BY THE PROGRAM";
 
 INSTANTIATE_TEST_SUITE_P(

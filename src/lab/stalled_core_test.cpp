@@ -77,6 +77,34 @@ INSTANTIATE_TEST_SUITE_P(, StalledCore,
                                            std::pair("endless_kernel", "its kernel")),
                          [](const auto& parameter) { return std::string(parameter.param.first); });
 
+// Pairs of tasks, more than there are cores: each core has a pending one while it runs another.
+struct Pairs {
+  static constexpr int parts = 200;
+  static void rank(Orchestrator& graph, const Io&) {
+    const auto kernel = [](Block& block) { block.spend(5'000); };
+    for (int i = 0; i < parts; ++i) {
+      const auto part = graph.submit("part", vector_core, kernel);
+      graph.submit("next", vector_core, kernel, after(part));
+    }
+  }
+};
+
+TEST(WithheldFinish, StopsTheCoreAndNotWhatFollowsTheTaskThatItHadEnded) {
+  constexpr std::uint64_t bound = 3'000'000;
+  for (const Fidelity fidelity : {Fidelity::program, Fidelity::protocol}) {
+    RunSpec spec = spec_with("withheld_finish");
+    spec.chip_set = {{"clusters", 1}, {"withheld_finish_bound", bound}};
+    spec.fidelity = fidelity;
+    const RunResult result = run_once(make_program(Pairs{}), spec, *make_strategy("random"), 3);
+    ASSERT_EQ(result.verdict, Verdict::core_stalled) << result.sentence;
+    EXPECT_NE(result.sentence.find("after the bound"), std::string::npos) << result.sentence;
+    EXPECT_GE(result.virtual_ns, bound);
+    // All but the pending task, and the one that waits for it if there is one.
+    const std::uint64_t kept = result.error->task() == "part" ? 2 : 1;
+    EXPECT_EQ(result.blocks, 2 * Pairs::parts * (result.rounds_done + 1) - kept) << result.sentence;
+  }
+}
+
 // Waits on a core for what nobody does, while the orchestrator reads what it would make.
 struct Blocked {
   static void plan(Plan& plan) {
