@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/child.hpp"
@@ -388,6 +389,22 @@ TEST(Guide, ATraceIsWrittenFromTheRecorders) {
   session.write_trace(path);
   // [/trace]
   EXPECT_GT(std::filesystem::file_size(path), 1000U);
+}
+
+TEST(Guide, ASnapshotIsWrittenWhileARoundRuns) {
+  const heddle::test::TemporaryFolder folder;
+  const std::string path = folder.file("shift.snapshot.json");
+  {
+    // [snapshot]
+    SessionConfig config;
+    config.keep_failure = true;  // of a round that fails: what stood before anything was cancelled
+    auto device = Device::open("host", {.ranks = 4});
+    auto session = device.prepare(Shift{}, config);
+    std::jthread watch([&] { session.write_snapshot(path); });
+    session.run();
+    // [/snapshot]
+  }
+  EXPECT_GT(std::filesystem::file_size(path), 100U);
 }
 
 TEST(Guide, TheSameProgramRunsOnASimulatedChip) {

@@ -68,6 +68,9 @@ struct SessionConfig {
   /// needs more than the default.
   std::uint32_t recorder_entries = 1024;
   bool recorder = true;
+  /// When a round fails, keeps where everything stood before anything was cancelled, for Session::write_snapshot(). The
+  /// host only.
+  bool keep_failure = false;
 };
 
 /// Host memory for one rank's declared tensor, given to one run. Inputs are copied in, outputs copied back.
@@ -130,6 +133,7 @@ struct RoomUse {
 
 namespace detail {
 class SessionImpl;
+class SessionAccess;
 class DeviceImpl;
 }  // namespace detail
 
@@ -189,8 +193,14 @@ class Session {
   /// Throws when the file cannot be written.
   void write_trace(const std::string& path) const;
 
+  /// Writes where everything stands as a snapshot for `heddle explain`, from any thread; a round that runs goes on.
+  /// After a round that has failed: what SessionConfig::keep_failure has kept. Throws when the file cannot be written,
+  /// and in the laboratory.
+  void write_snapshot(const std::string& path);
+
  private:
   friend class Device;
+  friend class detail::SessionAccess;
   explicit Session(std::unique_ptr<detail::SessionImpl> impl);
   std::span<std::byte> memory(int rank, std::string_view name, DType type, std::size_t element_bytes);
   void refuse_failed(int rank) const;

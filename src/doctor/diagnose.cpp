@@ -319,17 +319,21 @@ class Diagnosis {
                                    " is ready, no core is held by a wait, and no scheduler hands it out";
     } else if (!report_.waits.empty() || is_stuck_somewhere()) {
       report_.verdict = "UNDECIDED";
-      report_.sentence = "what was recorded does not tell whether the waits can still be satisfied, nor by whom";
+      report_.sentence = is_request()
+                             ? "the run went on: what ran when this was taken may still satisfy the waits"
+                             : "what was recorded does not tell whether the waits can still be satisfied, nor by whom";
     } else {
       report_.verdict = "NOTHING WAITS";
       report_.sentence = "nothing that was recorded waits for anything";
     }
   }
-  // A rank that had not ended when it was given up.
+  bool is_request() const { return all_.taken == snapshot::Taken::request; }
+  // A rank that had not ended when it was given up. Who was asked while it ran had not been.
   bool is_stuck_somewhere() const {
-    return std::any_of(all_.ranks.begin(), all_.ranks.end(), [](const snapshot::Rank& rank) {
-      return rank.state == RankState::running || rank.state == RankState::unknown;
-    });
+    return !(is_request() && all_.has("tasks") && all_.has("blocks")) &&
+           std::any_of(all_.ranks.begin(), all_.ranks.end(), [](const snapshot::Rank& rank) {
+             return rank.state == RankState::running || rank.state == RankState::unknown;
+           });
   }
 
   void victims() {

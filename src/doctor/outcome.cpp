@@ -56,7 +56,10 @@ void take_outcome(const Situation& situation, Report& report) {
     if (report.concluded_code >= 0 && report.concluded_code != outcome.code && !is_finding(outcome.code))
       report.disagreement = "the snapshot alone says " + name_of(report.concluded_code) + ": " + report.sentence;
   }
-  if (!outcome.verdict.empty()) report.verdict = outcome.verdict;
+  if (!outcome.verdict.empty())
+    report.verdict = outcome.verdict;
+  else if (report.concluded_code != outcome.code)
+    report.verdict = "FAILED";
   if (!outcome.message.empty()) report.sentence = outcome.message;
   const bool knows_better = report.culprit.kind != Party::Kind::none && report.concluded_code == outcome.code;
   if (!knows_better && outcome.rank >= 0) report.culprit = culprit_of(situation, outcome);

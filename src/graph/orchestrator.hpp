@@ -12,10 +12,12 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cancelled.hpp"
 #include "graph/early.hpp"
+#include "graph/gate.hpp"
 #include "graph/region_map.hpp"
 #include "graph/ring.hpp"
 #include "graph/ring_report.hpp"
@@ -93,6 +95,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   // ---- the rank's program, from begin_round to end_round ----
 
   void begin_round(std::int64_t number) {
+    const Inside<E> inside(gate_);
     round = number;
     failed_ = false;
     sizing_ = false;
@@ -104,6 +107,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
 
   // Closes what is open and waits for every task. The rank's graph has retired when it returns.
   void end_round() {
+    const Inside<E> inside(gate_);
     note_scopes(0);
     scopes_.close_all();
     if (sizing_) report_sizing();
@@ -116,6 +120,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   }
 
   heddle::detail::Placement place(heddle::detail::TaskRequest& request) override {
+    const Inside<E> inside(gate_);
     if (stopped()) return place_nothing(request);
     validate(request);
     ScopeFrame& scope = scopes_.innermost();
@@ -140,7 +145,8 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   }
 
   void commit() override {
-    Slot<E>& slot = *placed_;
+    const Inside<E> inside(gate_);
+    Slot<E>& slot = *std::exchange(placed_, nullptr);
     const auto count = static_cast<std::uint32_t>(producers_.size());
     // relaxed: nobody else knows the slot before the first link publishes it.
     slot.fan_in.store(count + 1, std::memory_order_relaxed);
@@ -163,6 +169,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   }
 
   std::uint64_t begin_scope(bool manual, const Location& location) override {
+    const Inside<E> inside(gate_);
     if (scopes_.depth() > Scopes::deepest) {
       throw Error(Code::invalid_argument, "scope: " + std::to_string(Scopes::deepest) + " nested scopes are the limit")
           .at_rank(rank)
@@ -179,6 +186,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   }
 
   void end_scope(std::uint64_t scope) noexcept override {
+    const Inside<E> inside(gate_);
     note_scopes(scopes_.depth_of(scope));
     const std::uint32_t touched = scopes_.close(scope);
     for (std::uint32_t i = 0; i < ring_count; ++i)
@@ -186,6 +194,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   }
 
   bool settle(const heddle::detail::ArgRecord& element, const Location& location) override {
+    const Inside<E> inside(gate_);
     if (stopped()) {
       stuck_.incomplete = true;                                // what the program does next may depend on the value
       if (++refused_ > refused_most) throw base::Cancelled{};  // a program that polls the element
@@ -234,6 +243,11 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
     return ref == 0 ? nullptr : &rings_[Ring<E>::ring_of(ref)]->slot(Ring<E>::serial_of(ref));
   }
   const Ring<E>& ring(std::uint32_t index) const { return *rings_[index]; }
+  const Scopes& scopes() const { return scopes_; }
+  // Has its slot, and nobody knows it yet; or null.
+  const Slot<E>* placed() const { return placed_; }
+  // The orchestrator stands inside it while it changes what all these tell.
+  Gate<E>& gate() { return gate_; }
   // The producers that the task submitted last waits for, while OrchestratorHost::submitted() is told of it.
   template <class Visit>
   void for_each_producer(Visit&& visit) const {
@@ -393,6 +407,7 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   static constexpr std::uint64_t refused_most = 10'000'000;
 
   OrchestratorHost<E>& host_;
+  Gate<E> gate_;
   bool checked_;
   bool watched_;
   bool early_;

@@ -146,6 +146,8 @@ class Ring {
   }
   std::uint64_t open_from() const { return open_from_; }
   std::uint64_t head() const { return head_; }
+  // The end of the tasks that have a slot, also while a deadlock is sized.
+  std::uint64_t filled() const { return pretending_ ? real_.head : head_; }
   std::uint64_t tail() const { return tail_; }
   bool empty() const { return head_ == tail_; }
   std::uint64_t heap_held() const { return heap_head_ - (open_from_ < head_ ? heap_start(open_from_) : heap_tail_); }

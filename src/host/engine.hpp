@@ -49,6 +49,16 @@ inline std::vector<Plan> plan_ranks(const ProgramBase& program, int ranks) {
   return plans;
 }
 
+// Who is told of the first failure of a round before anything is cancelled for it.
+class FailureListener {
+ public:
+  // `stands_still`: nothing could happen any more. By whichever thread has found it.
+  virtual void failing(bool stands_still) = 0;
+
+ protected:
+  ~FailureListener() = default;
+};
+
 inline constexpr int poison_byte = 0xff;  // a NaN in every floating type, -1 in every signed one
 
 template <base::Environment E, class B>
@@ -88,6 +98,7 @@ class Engine final : public QuiescenceListener {
     fence_ = &fence;
     first_error_.reset();
     const std::lock_guard guard(pool_.registry_lock());
+    if (listener_ != nullptr) told_.store(0, std::memory_order_relaxed);  // relaxed: as ranks_left_
     ranks_left_.store(static_cast<std::uint32_t>(ranks_.size()),
                       std::memory_order_relaxed);  // relaxed: published by the queue
     for (auto& rank : ranks_) {
@@ -105,6 +116,7 @@ class Engine final : public QuiescenceListener {
   }
   void cancel_all(Error error) {
     const std::lock_guard guard(pool_.registry_lock());
+    tell(false);
     note(std::move(error.in_round(round_)));
     for (auto& rank : ranks_)
       if (rank->state() == RankState::running) rank->cancel();
@@ -143,6 +155,7 @@ class Engine final : public QuiescenceListener {
   // A slot became ready. `tail`: the calling worker takes up other work right after this.
   void ready(graph::Slot<E>& slot, bool tail = false);
   void fail(Rank<E, B>& rank, Error error) {
+    tell(false);
     note(std::move(error.at_rank(rank.index()).in_round(round_)));
     rank.cancel();
   }
@@ -163,6 +176,9 @@ class Engine final : public QuiescenceListener {
   void unparked() { parked_now_.fetch_sub(1, std::memory_order_relaxed); }
 
   void quiescent() override;
+
+  // Before the first round.
+  void listen(FailureListener& listener) { listener_ = &listener; }
 
   Pool& pool() { return pool_; }
   const ProgramBase& program() const { return *program_; }
@@ -207,6 +223,13 @@ class Engine final : public QuiescenceListener {
   Error judge(std::vector<WaitRecord> waits);
   Error resource_error(Rank<E, B>& rank, const graph::OrchestratorWait& wait);
 
+  // The first of them only: what follows finds a round that is being cancelled.
+  void tell(bool stands_still) {
+    if (listener_ == nullptr) return;
+    // relaxed: it decides who tells, and publishes nothing.
+    if (told_.exchange(1, std::memory_order_relaxed) == 0) listener_->failing(stands_still);
+  }
+
   void note(Error error) {
     traces_.freeze();
     const std::lock_guard guard(error_lock_);
@@ -231,6 +254,8 @@ class Engine final : public QuiescenceListener {
   typename E::Parker* fence_ = nullptr;
   typename E::template Atomic<std::uint32_t> ranks_left_{0};
   typename E::template Atomic<std::uint32_t> parked_now_{0};
+  FailureListener* listener_ = nullptr;
+  typename E::template Atomic<std::uint32_t> told_{0};
   mutable base::SpinLock<E> error_lock_;
   std::optional<Error> first_error_;
 };

@@ -29,6 +29,7 @@ void Engine<E, B>::quiescent() {
     auto of_rank = collect_waits(*rank);
     waits.insert(waits.end(), std::make_move_iterator(of_rank.begin()), std::make_move_iterator(of_rank.end()));
   }
+  tell(!any_failed);
   if (any_failed) {
     // The first error stands; whoever still waits did so for the ranks that failed.
     std::vector<WaitRecord> victims = std::move(waits);

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "host/session_checks.hpp"
+#include "host/snapshot_parts.hpp"
+#include "host/snapshot_take.hpp"
 #include "host/trace.hpp"
 
 namespace heddle::host {
@@ -55,13 +58,16 @@ void HostDevice::replace(std::shared_ptr<HostPool> stuck, std::shared_ptr<void> 
 
 HostSession::HostSession(std::shared_ptr<HostDevice> device, std::shared_ptr<ProgramBase> program,
                          const SessionConfig& config)
-    : device_(std::move(device)), fence_(std::make_shared<base::HostEnvironment::Parker>()) {
+    : device_(std::move(device)),
+      fence_(std::make_shared<base::HostEnvironment::Parker>()),
+      began_(base::HostEnvironment::now()) {
   require(program != nullptr, "prepare: there is no program");
   check(config);
   pool_ = device_->pool();
   std::vector<Plan> plans = plan_ranks(*program, device_->ranks());
   check_memory(plans);
   engine_ = std::make_shared<HostEngine>(pool_->pool(), std::move(program), std::move(plans), config);
+  if (config.keep_failure) engine_->listen(*this);
   std::vector<heddle::detail::IoTable*> tables;
   for (int r = 0; r < engine_->ranks(); ++r) tables.push_back(&engine_->rank(r).io());
   memory_ = SessionMemory(std::move(tables));
@@ -83,6 +89,7 @@ RoundStatistics HostSession::run(std::span<const Binding> bindings) {
         .with_hint("call recover(), or prepare a new session");
   memory_.copy_in(bindings);
   if (engine_->config().reset_windows) engine_->windows().list().zero();
+  forget_kept();
   const RoundStatistics before = totals();
   const std::uint64_t started = base::HostEnvironment::now();
   engine_->start_round(++round_, *fence_);
@@ -90,6 +97,7 @@ RoundStatistics HostSession::run(std::span<const Binding> bindings) {
   if (!monitor.wait(*fence_)) poison();
   cancel_requested_.store(false, std::memory_order_relaxed);  // relaxed: see Monitor
   const std::optional<Error> error = engine_->first_error();
+  if (error) complete_kept(*error);
   failed_ = error.has_value() || !engine_->windows().list().all_equal();
   if (!poisoned_) memory_.copy_back(bindings, [this](int rank) { return finished(rank); });
   if (error) throw Error(*error);
@@ -180,8 +188,47 @@ void HostSession::for_each_rank(const std::function<void(HostIo&)>& body, std::i
 
 void HostSession::recover() {
   check_usable("recover");
+  forget_kept();
   engine_->make_usable();
   failed_ = false;
+}
+
+void HostSession::forget_kept() {
+  const std::lock_guard guard(kept_mutex_);
+  kept_.reset();
+}
+
+void HostSession::failing(bool stands_still) {
+  try {
+    snapshot::Snapshot taken =
+        take_snapshot(*engine_, stands_still ? snapshot::Taken::standstill : snapshot::Taken::failure, began_);
+    const std::lock_guard guard(kept_mutex_);
+    kept_ = std::move(taken);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the failure itself is told all the same
+  }
+}
+
+// What was found out after it was taken.
+void HostSession::complete_kept(const Error& error) {
+  const std::lock_guard guard(kept_mutex_);
+  if (!kept_) return;
+  add_workers(*kept_, error.workers());
+  kept_->outcome = outcome_of(error);
+}
+
+snapshot::Snapshot HostSession::snapshot() {
+  {
+    const std::lock_guard guard(kept_mutex_);
+    if (kept_) return *kept_;
+  }
+  snapshot::Snapshot taken;
+  {
+    const std::lock_guard guard(pool_->pool().registry_lock());
+    taken = take_snapshot(*engine_, snapshot::Taken::request, began_);
+  }
+  add_workers(taken, Trap(*engine_, *pool_).look());
+  if (const std::optional<Error> error = engine_->first_error()) taken.outcome = outcome_of(*error);
+  return taken;
 }
 
 bool HostSession::finished(int rank) const {

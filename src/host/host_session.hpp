@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ class HostDevice final : public heddle::detail::DeviceImpl {
   std::shared_ptr<HostPool> pool_;
 };
 
-class HostSession final : public heddle::detail::SessionImpl {
+class HostSession final : public heddle::detail::SessionImpl, private FailureListener {
  public:
   HostSession(std::shared_ptr<HostDevice> device, std::shared_ptr<ProgramBase> program, const SessionConfig& config);
 
@@ -49,6 +50,7 @@ class HostSession final : public heddle::detail::SessionImpl {
   void cancel() noexcept override { cancel_requested_.store(true, std::memory_order_relaxed); }
   void recover() override;
   void write_trace(const std::string& path) const override;
+  snapshot::Snapshot snapshot() override;
 
   bool finished(int rank) const override;
   std::span<std::byte> memory(int rank, std::string_view name, DType type, std::size_t element_bytes) override;
@@ -69,6 +71,9 @@ class HostSession final : public heddle::detail::SessionImpl {
   RoundStatistics statistics(const RoundStatistics& before, std::uint64_t started) const;
   RoundStatistics totals() const;
   void poison();
+  void failing(bool stands_still) override;
+  void complete_kept(const Error& error);
+  void forget_kept();
 
   std::shared_ptr<HostDevice> device_;
   std::shared_ptr<HostPool> pool_;
@@ -76,6 +81,9 @@ class HostSession final : public heddle::detail::SessionImpl {
   SessionMemory memory_;
   std::shared_ptr<base::HostEnvironment::Parker> fence_;
   std::atomic<bool> cancel_requested_{false};
+  std::uint64_t began_;  // ns
+  std::mutex kept_mutex_;
+  std::optional<snapshot::Snapshot> kept_;  // of the last round, when it has failed
   std::int64_t round_ = -1;
   bool failed_ = false;
   bool poisoned_ = false;

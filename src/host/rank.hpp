@@ -37,6 +37,7 @@ class Rank final : public graph::OrchestratorHost<E> {
   void* current_fiber() override { return engine_.pool().current_fiber(); }
   void suspend() override;
   void yield() override {
+    const graph::Outside<E> outside(core_.gate());
     on_worker(false);
     engine_.pool().yield();
     on_worker(in_program_);

@@ -78,7 +78,10 @@ void Rank<E, B>::suspend() {
   const bool tensor = core_.waiting().what == graph::OrchestratorWait::What::tensor;
   if (tensor) begin_settling(core_.waiting());
   on_worker(false);
-  engine_.pool().suspend(*with);
+  {
+    const graph::Outside<E> outside(core_.gate());
+    engine_.pool().suspend(*with);
+  }
   on_worker(in_program_);
   if (tensor) settling_since_.store(0, std::memory_order_relaxed);  // relaxed: a timer's matter
   if (reserve_ == nullptr) reserve_ = engine_.pool().spare();  // the fiber that resumed this one has just become one
@@ -95,6 +98,7 @@ void Rank<E, B>::begin_settling(const graph::OrchestratorWait& wait) {
 
 template <base::Environment E, class B>
 void Rank<E, B>::fail(Error error) {
+  const graph::Outside<E> outside(core_.gate());
   engine_.fail(*this, std::move(error));
 }
 

@@ -5,6 +5,7 @@
 #include "host/probe.hpp"
 #include "host/session_checks.hpp"
 #include "host/session_impl.hpp"
+#include "host/snapshot_take.hpp"
 
 namespace heddle {
 
@@ -43,6 +44,7 @@ int Session::threads() const { return impl_->threads(); }
 std::int64_t Session::rounds_run() const { return impl_->rounds_run(); }
 RoomUse Session::room_use(int rank) const { return impl_->room_use(rank); }
 void Session::write_trace(const std::string& path) const { impl_->write_trace(path); }
+void Session::write_snapshot(const std::string& path) { host::write_snapshot(path, impl_->snapshot()); }
 
 Device::Device(std::shared_ptr<detail::DeviceImpl> impl) : impl_(std::move(impl)) {}
 Device::Device(Device&&) noexcept = default;

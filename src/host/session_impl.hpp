@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "snapshot/snapshot.hpp"
+
 namespace heddle::detail {
 
 // What heddle/session.hpp says of the calls of the same names holds here.
@@ -27,6 +29,7 @@ class SessionImpl {
   virtual void cancel() noexcept = 0;
   virtual void recover() = 0;
   virtual void write_trace(const std::string& path) const = 0;
+  virtual snapshot::Snapshot snapshot() = 0;
 
   virtual bool finished(int rank) const = 0;
   virtual std::span<std::byte> memory(int rank, std::string_view name, DType type, std::size_t element_bytes) = 0;
@@ -37,6 +40,12 @@ class SessionImpl {
   virtual int threads() const = 0;
   virtual std::int64_t rounds_run() const = 0;
   virtual RoomUse room_use(int rank) const = 0;
+};
+
+// For the command, which adds to a snapshot what it has run.
+class SessionAccess {
+ public:
+  static SessionImpl& of(Session& session) { return *session.impl_; }
 };
 
 class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {

@@ -2,6 +2,7 @@
 #include "host/trap.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -9,10 +10,17 @@ namespace heddle::host {
 
 namespace {
 
-using Counts = WorkerCounts<base::HostEnvironment>;
 using State = WorkerRecord::State;
 
 constexpr std::size_t callers_most = 16;
+constexpr std::chrono::milliseconds patience{100};  // with an orchestrator that submits
+
+WorkerRecord idle_record(std::uint32_t worker) {
+  WorkerRecord record;
+  record.worker = "worker " + std::to_string(worker);
+  record.state = State::idle;
+  return record;
+}
 
 bool is_header_of_others(std::string_view file) {
   return file.starts_with("/usr/") || file.find("/include/heddle/") != std::string_view::npos;
@@ -44,32 +52,36 @@ std::string_view as_submitted(std::string_view file, const Location& submitted) 
 
 }  // namespace
 
-// relaxed but for the slot: read again afterwards, and only what has stayed is believed.
 Trap::Running Trap::running_on(std::uint32_t worker) const {
-  auto& counts = engine_.counts(worker);
-  Running running;
-  running.slot = counts.running.load(std::memory_order_acquire);  // acquire: partner is the release when a block begins
-  running.part = counts.running_block.load(std::memory_order_relaxed);
-  running.blocks = counts.value[Counts::blocks].load(std::memory_order_relaxed);
-  running.program = engine_.traces().program_on(worker);
-  running.busy = pool_.pool().worker(worker).busy.get();
-  return running;
+  return {running_block(engine_, worker), engine_.traces().program_on(worker), pool_.pool().worker(worker).busy.get()};
 }
 
 // Whose block it is. False when it has ended since: its slot may then be another task's.
 bool Trap::identify(const Running& running, std::uint32_t worker, WorkerRecord& record) const {
-  if (running.slot == nullptr) return false;
-  const auto* rank = static_cast<const Rank<base::HostEnvironment>*>(running.slot->rank);
-  const char* name = running.slot->name;
-  const Location submitted = running.slot->location;
-  const std::uint32_t parts = running.slot->parts();
+  if (running.block.slot == nullptr) return false;
+  const auto* rank = static_cast<const Rank<base::HostEnvironment>*>(running.block.slot->rank);
+  const char* name = running.block.slot->name;
+  const Location submitted = running.block.slot->location;
+  const std::uint32_t parts = running.block.slot->parts();
   base::HostEnvironment::fence(std::memory_order_acquire);  // the reads above, before the look whether they were good
   if (running_on(worker) != running) return false;
   record.rank = rank->index();
   record.task = name;
-  record.block = running.part / parts;
+  record.block = running.block.part / parts;
   record.submitted = submitted;
   return true;
+}
+
+// While no orchestrator gives a slot to another task.
+std::vector<bool> Trap::identify(const std::vector<std::uint32_t>& workers, const std::vector<Running>& running,
+                                 std::vector<WorkerRecord>& records) const {
+  std::vector<graph::Gate<base::HostEnvironment>*> gates;
+  for (int r = 0; r < engine_.ranks(); ++r) gates.push_back(&engine_.rank(r).core().gate());
+  const graph::Look look(std::move(gates), patience);
+  std::vector<bool> in_block;
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    in_block.push_back(identify(running[i], workers[i], records[workers[i]]));
+  return in_block;
 }
 
 Location Trap::place(const SourceFrame& frame, const Location& submitted) {
@@ -97,19 +109,20 @@ std::vector<WorkerRecord> Trap::look() {
   std::vector<std::uint32_t> awake;
   std::vector<Running> before;
   for (std::uint32_t w = 0; w < records.size(); ++w) {
-    records[w].worker = "worker " + std::to_string(w);
-    records[w].state = State::idle;
+    records[w] = idle_record(w);
     // relaxed: it may wake up now; then it has not been standing anywhere.
     if (engine_.pool().worker(w).sleeping.load(std::memory_order_relaxed) != 0) continue;
     awake.push_back(w);
     before.push_back(running_on(w));
   }
   if (awake.empty()) return records;
+  const std::vector<bool> identified = identify(awake, before, records);
   const auto samples = pool_.sample(awake);
   SourceLines lines;
   for (std::size_t i = 0; i < awake.size(); ++i) {
     WorkerRecord& record = records[awake[i]];
-    const bool in_block = identify(before[i], awake[i], record);
+    const bool in_block = identified[i] && running_on(awake[i]) == before[i];
+    if (!in_block) record = idle_record(awake[i]);
     const bool in_program = !in_block && before[i].program >= 0 && running_on(awake[i]) == before[i];
     if (in_block) record.state = State::kernel;
     if (in_program) {

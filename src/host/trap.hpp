@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where every worker of a session stands, when one of them has not moved for too long: which task and block, and the
-// line of the source. Only the host's own thread looks.
+// line of the source. Any thread may look.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "host/host_pool.hpp"
+#include "host/running_block.hpp"
 #include "host/source_lines.hpp"
 
 namespace heddle::host {
@@ -23,11 +23,8 @@ class Trap {
   std::vector<WorkerRecord> look();
 
  private:
-  using Slot = graph::Slot<base::HostEnvironment>;
   struct Running {
-    const Slot* slot = nullptr;
-    std::int64_t part = -1;
-    std::uint64_t blocks = 0;
+    RunningBlock block;
     int program = -1;   // the rank whose program it is
     bool busy = false;  // with a kernel or program of whichever session
     friend bool operator==(const Running&, const Running&) = default;
@@ -35,6 +32,8 @@ class Trap {
 
   Running running_on(std::uint32_t worker) const;
   bool identify(const Running& running, std::uint32_t worker, WorkerRecord& record) const;
+  std::vector<bool> identify(const std::vector<std::uint32_t>& workers, const std::vector<Running>& running,
+                             std::vector<WorkerRecord>& records) const;
   void locate(const std::vector<SourceFrame>& frames, WorkerRecord& record);
   Location place(const SourceFrame& frame, const Location& submitted);
 

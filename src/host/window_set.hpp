@@ -77,6 +77,12 @@ class WindowSet {
     const std::lock_guard guard(lock_);
     return list_.covers(rank, data);
   }
+  // While ranks may allocate more.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    const std::lock_guard guard(lock_);
+    list_.for_each(visit);
+  }
   // Between rounds, or when nothing runs.
   WindowList& list() { return list_; }
 

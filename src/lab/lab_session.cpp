@@ -107,6 +107,11 @@ RoundStatistics LabSession::run(std::span<const Binding> bindings) {
   return statistics(before, started);
 }
 
+snapshot::Snapshot LabSession::snapshot() {
+  throw Error(Code::invalid_argument, "write_snapshot: a session in the laboratory has none")
+      .with_hint("'heddle run --snapshot FILE' writes the snapshot of a run on simulated chips");
+}
+
 RoundStatistics LabSession::statistics(const RoundStatistics& before, std::uint64_t started) const {
   RoundStatistics sum = chips_->statistics();
   sum.round = round_;

@@ -56,6 +56,7 @@ class LabSession final : public heddle::detail::SessionImpl {
   void cancel() noexcept override { cancel_requested_.store(true, std::memory_order_relaxed); }
   void recover() override;
   void write_trace(const std::string& path) const override;
+  snapshot::Snapshot snapshot() override;
 
   bool finished(int rank) const override;
   std::span<std::byte> memory(int rank, std::string_view name, DType type, std::size_t element_bytes) override;

@@ -274,6 +274,15 @@ RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& s
   return run_chips<ProgramEnvironment>(program, spec, chip, simulator, watch);
 }
 
+void learn_notifiers(snapshot::Snapshot& snapshot, const std::shared_ptr<ProgramBase>& program, const RunSpec& spec,
+                     std::int64_t round) {
+#if HEDDLE_ASAN
+  const __lsan::ScopedDisabler no_leak_check;  // as in run_once()
+#endif
+  const RunningNow::Run running;
+  add_notifiers(snapshot, rehearse(program, spec, round), round);
+}
+
 const std::vector<NamedHelp>& fault_names() {
   static const std::vector<NamedHelp> names = [] {
     std::vector<NamedHelp> all;

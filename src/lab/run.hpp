@@ -17,6 +17,7 @@
 
 #include "lab/choice.hpp"
 #include "lab/running_now.hpp"
+#include "snapshot/snapshot.hpp"
 
 namespace heddle::lab {
 
@@ -87,6 +88,11 @@ struct RunWatch {
 // Throws Error(invalid_argument) for a specification out of range; never for what the program does.
 RunResult run_once(const std::shared_ptr<ProgramBase>& program, const RunSpec& spec, Strategy& strategy,
                    std::uint64_t seed, bool record_choices = false, const RunWatch& watch = {});
+
+// For a snapshot of the program that was not taken in the laboratory: adds which tasks notify the cells that are waited
+// for in that round, as a run shows in which every wait is let pass.
+void learn_notifiers(snapshot::Snapshot& snapshot, const std::shared_ptr<ProgramBase>& program, const RunSpec& spec,
+                     std::int64_t round);
 
 struct NamedHelp {
   std::string name;

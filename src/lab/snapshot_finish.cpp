@@ -2,43 +2,34 @@
 #include "lab/snapshot_finish.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
+
+#include "host/snapshot_parts.hpp"
 
 namespace heddle::lab {
 
 namespace {
 
-snapshot::Source source_of(const Location& location) {
-  snapshot::Source source;
-  if (location.file == nullptr) return source;
-  source.file = location.file;
-  source.line = location.line;
-  return source;
-}
+using host::source_of;
 
 snapshot::Outcome outcome_of(const RunResult& result) {
-  snapshot::Outcome outcome;
+  snapshot::Outcome outcome = result.error ? host::outcome_of(*result.error) : snapshot::Outcome();
   outcome.verdict = name_of(result.verdict);
-  outcome.message = result.sentence;
+  if (!result.error) outcome.message = result.sentence;
   outcome.chain = result.chain;
-  if (!result.error) return outcome;
-  const Error& error = *result.error;
-  outcome.code = static_cast<int>(error.code());
-  outcome.message = error.message();
-  outcome.rank = error.rank();
-  outcome.task = error.task();
-  outcome.block = error.block();
-  outcome.round = error.round();
-  outcome.source = source_of(error.location());
-  outcome.hint = error.hint();
   return outcome;
 }
 
-// Tasks that only the rehearsal has seen were not submitted by then.
+}  // namespace
+
+// Tasks that only the rehearsal has seen were not submitted by then, or are over and forgotten.
 void add_notifiers(snapshot::Snapshot& snapshot, const NotifyMap& notifiers, std::int64_t round) {
   std::set<snapshot::TaskRef> known;
   for (const snapshot::Task& task : snapshot.tasks) known.insert({task.rank, task.task});
+  std::map<int, std::int64_t> submitted;
+  for (const snapshot::Rank& rank : snapshot.ranks) submitted[rank.rank] = rank.submitted;
   for (snapshot::Cell& cell : snapshot.cells) {
     auto& all = cell.notifiers.emplace();
     for (const TaskId& task : notifiers.of({cell.window, cell.rank, cell.cell}, round)) {
@@ -51,15 +42,14 @@ void add_notifiers(snapshot::Snapshot& snapshot, const NotifyMap& notifiers, std
       const auto [name, location] = notifiers.task(task, round);
       later.name = name;
       later.source = source_of(location);
-      later.state = snapshot::TaskState::not_submitted;
+      later.state =
+          later.task < submitted[task.rank] ? snapshot::TaskState::complete : snapshot::TaskState::not_submitted;
     }
   }
   std::sort(snapshot.tasks.begin(), snapshot.tasks.end(), [](const auto& left, const auto& right) {
     return std::pair(left.rank, left.task) < std::pair(right.rank, right.task);
   });
 }
-
-}  // namespace
 
 void finish_snapshot(snapshot::Snapshot& snapshot, const RunSpec& spec, const RunResult& result,
                      const FaultBook& faults, const NotifyMap* notifiers, std::int64_t round) {

@@ -14,4 +14,7 @@ namespace heddle::lab {
 void finish_snapshot(snapshot::Snapshot& snapshot, const RunSpec& spec, const RunResult& result,
                      const FaultBook& faults, const NotifyMap* notifiers, std::int64_t round);
 
+// The tasks that notify the cells which are waited for.
+void add_notifiers(snapshot::Snapshot& snapshot, const NotifyMap& notifiers, std::int64_t round);
+
 }  // namespace heddle::lab

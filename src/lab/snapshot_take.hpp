@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "host/snapshot_parts.hpp"
 #include "lab/chip_pool.hpp"
 #include "lab/snapshot_log.hpp"
 #include "snapshot/snapshot.hpp"
@@ -16,13 +17,7 @@
 
 namespace heddle::lab {
 
-inline snapshot::Source source_of(const Location& location) {
-  snapshot::Source source;
-  if (location.file == nullptr) return source;
-  source.file = location.file;
-  source.line = location.line;
-  return source;
-}
+using host::source_of;
 
 template <base::Environment E>
 class SnapshotTaker {
@@ -36,7 +31,7 @@ class SnapshotTaker {
     made_.recorded = {"ranks", "tasks",   "blocks", "cores",  "flags",  "queues",
                       "rings", "windows", "cells",  "faults", "events", "scopes"};
     for (int r = 0; r < engine_.ranks(); ++r) {
-      rank(r);
+      host::RankParts(engine_.rank(r), made_).add();
       waits(r);
       cores(r);
       tasks(r);
@@ -51,127 +46,6 @@ class SnapshotTaker {
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // task and part, of the rank at hand
-
-  void rank(int r) {
-    ChipRank<E>& of = engine_.rank(r);
-    snapshot::Rank& rank = made_.ranks.emplace_back();
-    rank.rank = r;
-    rank.round = of.round();
-    switch (of.state()) {
-      case host::RankState::running:
-        rank.state = snapshot::RankState::running;
-        break;
-      case host::RankState::failed:
-        rank.state = snapshot::RankState::failed;
-        break;
-      default:
-        rank.state = snapshot::RankState::ended;
-        break;
-    }
-    // A rank that is being cancelled has failed, whatever it still has to do.
-    if (of.cancelled()) rank.state = snapshot::RankState::failed;
-    if (of.state() == host::RankState::running) program(of.core(), rank);
-    rings(of.core(), rank);
-  }
-
-  void program(graph::OrchestratorCore<E>& core, snapshot::Rank& rank) {
-    using What = graph::OrchestratorWait::What;
-    const graph::OrchestratorWait& wait = core.waiting();
-    const graph::Slot<E>* holder = core.find(wait.task);
-    switch (wait.what) {
-      case What::nothing:
-        rank.waits_for = snapshot::ProgramWait::nothing;
-        return;
-      case What::end:
-        rank.waits_for = snapshot::ProgramWait::end;
-        return;
-      case What::tensor:
-        rank.waits_for = snapshot::ProgramWait::value;
-        break;
-      case What::region_map:
-        rank.waits_for = snapshot::ProgramWait::region_map;
-        break;
-      case What::ring: {
-        rank.waits_for = snapshot::ProgramWait::ring;
-        rank.ring = static_cast<int>(wait.ring);
-        rank.resource = resource_of(wait.resource);
-        const auto& ring = core.ring(wait.ring);
-        if (const auto* oldest = oldest_of(ring); oldest != nullptr) holder = oldest;
-        break;
-      }
-    }
-    if (holder != nullptr) rank.holder = holder->number;
-    rank.for_task = wait.for_task;
-    rank.source = source_of(wait.location);
-  }
-  static snapshot::Resource resource_of(graph::Resource resource) {
-    switch (resource) {
-      case graph::Resource::task_window:
-        return snapshot::Resource::task_window;
-      case graph::Resource::heap:
-        return snapshot::Resource::heap;
-      case graph::Resource::dep_pool:
-        return snapshot::Resource::dep_pool;
-      default:
-        return snapshot::Resource::unknown;
-    }
-  }
-  static const graph::Slot<E>* oldest_of(const graph::Ring<E>& ring) {
-    std::uint64_t oldest = ring.tail();
-    while (oldest < ring.head() && ring.slot(oldest).complete()) ++oldest;
-    return oldest < ring.head() ? &ring.slot(oldest) : nullptr;
-  }
-
-  // A ring that was found to be too small is told as it stood then.
-  void rings(graph::OrchestratorCore<E>& core, snapshot::Rank& rank) {
-    const graph::StuckRing& stuck = core.stuck();
-    const bool is_stuck = stuck.resource != graph::Resource::none;
-    if (is_stuck) {
-      rank.waits_for = snapshot::ProgramWait::ring;
-      rank.resource = resource_of(stuck.resource);
-      rank.ring = static_cast<int>(stuck.ring);
-      rank.held_by_scope = true;
-      rank.for_task = stuck.task;
-      rank.source = source_of(stuck.location);
-      rank.holder = -1;
-      rank.state = snapshot::RankState::running;
-    }
-    for (std::uint32_t i = 0; i < graph::ring_count; ++i) {
-      const auto& ring = core.ring(i);
-      if (!ring.mapped()) continue;
-      snapshot::Ring& made = made_.rings.emplace_back();
-      made.rank = rank.rank;
-      made.ring = static_cast<int>(i);
-      made.tasks = {ring.config().task_window, static_cast<std::int64_t>(ring.head() - ring.tail())};
-      made.heap_bytes = {static_cast<std::int64_t>(ring.config().heap_bytes),
-                         static_cast<std::int64_t>(ring.heap_used())};
-      made.edges = {ring.config().dep_pool, static_cast<std::int64_t>(ring.edges_used())};
-      if (const auto* oldest = oldest_of(ring); oldest != nullptr) made.oldest = oldest->number;
-      if (is_stuck && stuck.ring == i) {
-        made.tasks.held = static_cast<std::int64_t>(stuck.held_tasks);
-        made.heap_bytes.held = static_cast<std::int64_t>(stuck.held_heap);
-        made.edges.held = static_cast<std::int64_t>(stuck.held_edges);
-        made.holder = source_of(stuck.holder);
-        made.oldest = -1;
-        scopes(rank.rank, stuck);
-      }
-    }
-  }
-  // Only how many of them hold the ring matters: one, or several.
-  void scopes(int rank, const graph::StuckRing& stuck) {
-    for (int i = 0; i < (stuck.one_scope ? 1 : 2); ++i) {
-      snapshot::Scope& scope = made_.scopes.emplace_back();
-      scope.rank = rank;
-      scope.ring = static_cast<int>(stuck.ring);
-      scope.first = 0;
-      if (i == 0) scope.source = source_of(stuck.holder);
-    }
-  }
-
-  static std::int64_t block_of(std::uint32_t part, std::uint32_t parts) { return part / std::max(1U, parts); }
-  static int part_of(std::uint32_t part, std::uint32_t parts) {
-    return parts > 1 ? static_cast<int>(part % parts) : -1;
-  }
 
   // The waits of the rank, until its blocks and tasks are made.
   void waits(int r) {
@@ -202,35 +76,12 @@ class SnapshotTaker {
         waiting_[{slot.number, static_cast<std::uint32_t>(node.block)}] = std::move(wait);
       }
     });
-    for (auto& [task, of] : conditions_)
-      std::sort(of.begin(), of.end(), [](const auto& left, const auto& right) {
-        return std::pair(left.window, left.cell) < std::pair(right.window, right.cell);
-      });
+    for (auto& [task, of] : conditions_) host::sort_conditions(of);
   }
   static bool slot_is_task(const window::WaitNode& node) { return !node.deferred && node.waiter != nullptr; }
   void half(snapshot::Wait& wait, const window::WaitNode& node) const {
-    using What = window::HalfWait::What;
-    const window::HalfWait& half = *node.half;
-    wait.kind = snapshot::WaitKind::flag;
+    host::fill_half(wait, *node.half);
     wait.cluster = static_cast<const LabFiber<E>*>(node.waiter)->core / world_.chip.geometry.lanes();
-    wait.cell = half.flag;
-    wait.source = source_of(half.location);
-    switch (half.what) {
-      case What::flag:
-        break;
-      case What::flag_room:
-        wait.window = "room in flag " + std::to_string(half.flag);
-        break;
-      case What::tile:
-        wait.window = "a tile";
-        break;
-      case What::tile_room:
-        wait.window = "room for a tile";
-        break;
-      case What::placement:
-        wait.window = "a core for the other half";
-        break;
-    }
   }
 
   // Cores and the blocks that they were given.
@@ -290,7 +141,7 @@ class SnapshotTaker {
   snapshot::Assignment assignment(int r, const chip::CoreView<E>& view, const chip::Assignment<E>& given) {
     const std::uint32_t parts = given.slot->parts();
     const std::uint32_t index = given.block * parts + given.part;
-    const snapshot::Assignment made{given.slot->number, given.block, part_of(index, parts), given.token};
+    const snapshot::Assignment made{given.slot->number, given.block, host::part_of(index, parts), given.token};
     const TaskId task{r, given.slot->number};
     if (log_.has_ended(task, index)) return made;  // its end was not seen yet
     snapshot::Block block;

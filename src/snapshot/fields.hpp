@@ -92,6 +92,7 @@ void describe(Archive& archive, R& rank) {
   archive.choice("waits_for", rank.waits_for);
   archive.choice("resource", rank.resource);
   archive.field("ring", rank.ring);
+  archive.field("submitted", rank.submitted);
   archive.field("holder", rank.holder);
   archive.field("held_by_scope", rank.held_by_scope);
   archive.field("for_task", rank.for_task);

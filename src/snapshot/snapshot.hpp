@@ -45,10 +45,11 @@ struct Rank {
   ProgramWait waits_for = ProgramWait::unknown;
   Resource resource = Resource::unknown;  // of a wait for a ring
   int ring = -1;
-  std::int64_t holder = -1;    // the task of this rank that has to end first
-  bool held_by_scope = false;  // nothing but the end of an open scope gives room
-  std::string for_task;        // what it would submit next
-  Source source;               // where it waits
+  std::int64_t submitted = -1;  // tasks so far; those of them that are not listed have ended
+  std::int64_t holder = -1;     // the task of this rank that has to end first
+  bool held_by_scope = false;   // nothing but the end of an open scope gives room
+  std::string for_task;         // what it would submit next
+  Source source;                // where it waits
 };
 
 // A wait for a cell of a window of the waiter's own rank, or for a flag of its cluster.
