@@ -32,6 +32,7 @@ struct ChildOptions {
   std::vector<std::pair<std::string, std::string>> environment = {};
   bool terminal = false;         ///< both outputs are one terminal; what it shows is in `err`
   std::string stdout_file = {};  ///< instead of being captured
+  std::string folder = {};       ///< to run in
 };
 
 class Child {
@@ -67,6 +68,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   void send(int signal) { ::kill(pid_, signal); }
+  std::string pid() const { return std::to_string(pid_); }
 
   /// Reads the standard error until it holds the text. False when the child ended without.
   bool wait_for(std::string_view text) {
@@ -93,11 +95,12 @@ class Child {
  private:
   [[noreturn]] void become(std::vector<std::string>& arguments, const ChildOptions& options, int child_end) {
     // Whatever started the tests may ignore or block what they send.
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
+    if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) ::_exit(127);
     int output = options.terminal ? child_end : ::fileno(out_);
     if (!options.stdout_file.empty()) output = ::open(options.stdout_file.c_str(), O_WRONLY);
     ::dup2(output, STDOUT_FILENO);

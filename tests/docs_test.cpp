@@ -141,8 +141,8 @@ TEST(Documents, TheReadmeShowsTheExampleWithAMain) {
 
 TEST(Documents, TheReferenceOfTheCommandNamesEveryOptionAndNoOther) {
   std::set<std::string> known = options_in(run_command({"--help"}).out);
-  for (const char* command :
-       {"list", "run", "hunt", "replay", "shrink", "repair", "size", "verify", "explain", "ladder", "cases"})
+  for (const char* command : {"list", "run", "hunt", "replay", "shrink", "repair", "size", "verify", "explain",
+                              "snapshot", "ladder", "cases"})
     known.merge(options_in(run_command({command, "--help"}).out));
   ASSERT_TRUE(known.contains("--ranks"));
   EXPECT_EQ(options_in(read(root / "docs/command.md")), known);
@@ -246,7 +246,8 @@ TEST(Documents, TheGalleryHasARowForEachCaseWithWhatItsFileSays) {
   int programs = 0, controls = 0;
   for (const auto& folder : fs::directory_iterator(root / "cases")) {
     const auto about = nlohmann::json::parse(read(folder.path() / "case.json"));
-    if (about["kind"] != "program" && about["kind"] != "fault") {  // a control, or a fault of runtimes that this one does not have
+    if (about["kind"] != "program" &&
+        about["kind"] != "fault") {  // a control, or a fault of runtimes that this one does not have
       ++controls;
       EXPECT_THAT(document, HasSubstr("\n| `" + about["name"].get<std::string>() + "` | " +
                                       about["source"].get<std::string>() + " | "));

@@ -49,8 +49,8 @@ std::string explain_unexpected(const CLI::App& command) {
 
 /// Wrong use in one line: what is wrong, and where help is.
 std::string explain(const CLI::ParseError& error, const CLI::App& app, const std::string& first) {
-  static const std::vector<std::string> commands{"list", "run",    "hunt",    "replay", "shrink", "repair",
-                                                 "size", "verify", "explain", "ladder", "cases"};
+  static const std::vector<std::string> commands{"list", "run",    "hunt",    "replay",   "shrink", "repair",
+                                                 "size", "verify", "explain", "snapshot", "ladder", "cases"};
   if (first.empty()) return "say what to do: 'heddle list' or 'heddle run NAME'; see 'heddle --help'";
   const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
   if (!is_command && first.front() != '-') {
@@ -69,6 +69,8 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, const std
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first == "explain")
     return fmt::format("say which file to explain: 'heddle run --snapshot FILE' and 'heddle hunt' write them, and {}",
                        help);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first == "snapshot")
+    return fmt::format("say which process to ask: 'pgrep heddle' shows them, and {}", help);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && is_command)
     return fmt::format("say which file to {}: 'heddle hunt' writes them, and {}", first, help);
   std::string text = one_line(error.what());
@@ -92,6 +94,7 @@ int parse_and_do(int argc, const char* const* argv) {
   SizeOptions size_options;
   VerifyOptions verify_options;
   ExplainOptions explain_options;
+  SnapshotOptions snapshot_options;
   CLI::App* list_command = app.add_subcommand("list", "Show the programs, their parameters and the backends");
   CLI::App* run_command = app.add_subcommand("run", "Run a program and check what it computes");
   CLI::App* hunt_command = app.add_subcommand("hunt", "Look for a schedule under which a program fails");
@@ -103,6 +106,7 @@ int parse_and_do(int argc, const char* const* argv) {
   CLI::App* size_command = app.add_subcommand("size", "Find the least ring sizes with which a program passes");
   CLI::App* verify_command = app.add_subcommand("verify", "Prove a run's dispatch records");
   CLI::App* explain_command = app.add_subcommand("explain", "Tell who waits for whom, and who is to blame");
+  CLI::App* snapshot_command = app.add_subcommand("snapshot", "Ask a run on the host where everything stands");
   describe_list(*list_command, list_options);
   describe_run(*run_command, run_options);
   describe_hunt(*hunt_command, hunt_options);
@@ -114,6 +118,7 @@ int parse_and_do(int argc, const char* const* argv) {
   describe_size(*size_command, size_options);
   describe_verify(*verify_command, verify_options);
   describe_explain(*explain_command, explain_options);
+  describe_snapshot(*snapshot_command, snapshot_options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help and --version
@@ -130,6 +135,7 @@ int parse_and_do(int argc, const char* const* argv) {
   if (size_command->parsed()) return size(size_options);
   if (verify_command->parsed()) return verify(verify_options);
   if (explain_command->parsed()) return explain(explain_options);
+  if (snapshot_command->parsed()) return snapshot(snapshot_options);
   return list_command->parsed() ? list(list_options) : run(run_options);
 }
 

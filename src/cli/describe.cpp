@@ -109,7 +109,7 @@ void describe_run(CLI::App& app, RunOptions& options) {
       ->type_name("FILE")
       ->group(result);
   app.add_option("--snapshot", options.files.snapshot,
-                 "When it fails, write where everything stood, for 'heddle explain' (with --on lab:CHIP)")
+                 "When it fails, write where everything stood, for 'heddle explain'")
       ->type_name("FILE")
       ->group(result);
   add_html(app, options.files.html, result);

@@ -18,6 +18,7 @@
 #include "cli/run.hpp"
 #include "cli/shrink.hpp"
 #include "cli/size.hpp"
+#include "cli/snapshot.hpp"
 #include "cli/verify.hpp"
 
 namespace heddle::cli {
@@ -33,6 +34,7 @@ void describe_repair(CLI::App& app, RepairOptions& options);
 void describe_size(CLI::App& app, SizeOptions& options);
 void describe_verify(CLI::App& app, VerifyOptions& options);
 void describe_explain(CLI::App& app, ExplainOptions& options);
+void describe_snapshot(CLI::App& app, SnapshotOptions& options);
 
 // ---- what several of them have ----
 

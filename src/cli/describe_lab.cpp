@@ -68,6 +68,14 @@ The verdict, the chain of waits, who could have satisfied each of them and why i
 snapshot may come from another machine, or from another runtime: docs/snapshot.md says what it has to hold. Exit codes:
 0 it was explained, 1 the run of a failure file did not fail again, 2 wrong use or no usable file.)";
 
+constexpr const char* snapshot_footer = R"(
+Examples:
+  heddle snapshot 4711
+  heddle snapshot 4711 --out now.json
+
+The run goes on. 'kill -USR1 PID' asks for the same; the run then writes NAME-PID.snapshot.json in its own folder and says
+so. Exit codes: 0 the snapshot is written, 1 no answer came, 2 wrong use, or a process that cannot be asked.)";
+
 void add_file(CLI::App& app, std::string& file) {
   app.add_option("file", file, "A failure file, as heddle hunt writes it")->required()->type_name("FILE");
 }
@@ -163,6 +171,15 @@ void describe_explain(CLI::App& app, ExplainOptions& options) {
   add_html(app, options.html, nullptr);
   add_program_path(app, options.program_path, nullptr);
   add_patience(app, options.patience, nullptr);
+  app.add_flag("--json", options.json, "Print one JSON object and nothing else");
+}
+
+void describe_snapshot(CLI::App& app, SnapshotOptions& options) {
+  app.footer(snapshot_footer);
+  app.add_option("pid", options.pid, "The process of a 'heddle run' on the host")->required()->type_name("PID");
+  add_text(app, "--out", options.out, "PATH", "The file, or a folder for it (default: heddle-PID.snapshot.json here)",
+           nullptr);
+  add_text(app, "--patience", options.patience, "TIME", "How long to wait for the answer (default: 10s)", nullptr);
   app.add_flag("--json", options.json, "Print one JSON object and nothing else");
 }
 

@@ -236,10 +236,15 @@ void add_lab(OrderedJson& json, const LabOutcome& outcome) {
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-std::string explanation(const LabOutcome& outcome) {
+std::string explanation(const std::vector<std::string>& chain) {
   std::string text;
-  if (!outcome.chain.empty()) text += "the chain of waits\n";
-  for (const std::string& step : outcome.chain) text += fmt::format("  {}\n", step);
+  if (!chain.empty()) text += "the chain of waits\n";
+  for (const std::string& step : chain) text += fmt::format("  {}\n", step);
+  return text;
+}
+
+std::string explanation(const LabOutcome& outcome) {
+  std::string text = explanation(outcome.chain);
   if (!outcome.faults.empty()) text += "faults that struck\n";
   for (const std::string& fault : outcome.faults) text += fmt::format("  {}\n", fault);
   return text;

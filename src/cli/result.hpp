@@ -41,6 +41,7 @@ struct RunResult {
   bool interrupted = false;
   std::optional<Error> error;
   std::string trace, records, snapshot, html;  ///< the files that were written
+  std::vector<std::string> chain;              ///< of waits, on the host: as its snapshot tells it, a sentence a step
   std::optional<LabOutcome> lab;
   RingConfig ring;               ///< of each ring
   std::optional<RoomUse> rooms;  ///< what was used of them, the most of any rank; when it was asked for
@@ -57,6 +58,7 @@ void add(RoundStatistics& total, const RoundStatistics& run);
 
 /// The chain of waits and the faults that struck, a line each; empty when there are none.
 std::string explanation(const LabOutcome& outcome);
+std::string explanation(const std::vector<std::string>& chain);
 
 /// 16 hexadecimal digits.
 std::string hash_text(std::uint64_t hash);

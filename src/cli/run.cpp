@@ -13,15 +13,21 @@
 
 #include "cli/failure.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/lab_guard.hpp"
 #include "cli/lab_run.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/result.hpp"
 #include "cli/room_table.hpp"
 #include "cli/run_plan.hpp"
+#include "cli/snapshot_answer.hpp"
 #include "cli/snapshot_file.hpp"
 #include "cli/trace_file.hpp"
+#include "doctor/report.hpp"
 #include "graph/room.hpp"
+#include "host/session_impl.hpp"
+#include "lab/run.hpp"
+#include "lab/verdicts.hpp"
 
 namespace heddle::cli {
 namespace {
@@ -62,8 +68,44 @@ std::optional<RoomUse> rooms_of(const Session& session) {
   return rooms;
 }
 
+snapshot::Snapshot take_snapshot(Session& session, const RunPlan& plan, const RunOptions& options) {
+  snapshot::Snapshot taken = heddle::detail::SessionAccess::of(session).snapshot();
+  add_run(taken, plan, command_of(plan, options));
+  if (taken.outcome) taken.outcome->verdict = lab::name_of(lab::verdict_for(static_cast<Code>(taken.outcome->code)));
+  return taken;
+}
+
+/// Which tasks notify what is waited for. Every kernel has come to a wait or to its end, so that they may be called in
+/// the laboratory.
+void learn_notifiers(snapshot::Snapshot& taken, const RunPlan& plan, const RunOptions& options, Interrupts& interrupts,
+                     std::int64_t round) {
+  try {
+    const LabGuard guard(plan.name, interrupts, LabGuard::OnInterrupt::ends, patience_of(options.patience),
+                         options.json);
+    lab::learn_notifiers(taken, plan.program, make_spec(plan, options.lab, "none"), round);
+  } catch (const std::exception& error) {
+    taken.notes.push_back("which tasks notify what is waited for was not found out: " + one_line(error.what()));
+  }
+}
+
+/// Of a run that has failed: the snapshot's file, the page, and the chain of waits.
+void explain_failure(Session& session, const RunPlan& plan, const RunOptions& options, Interrupts& interrupts,
+                     RunFiles& files, RunResult& result, bool is_last) {
+  snapshot::Snapshot taken = take_snapshot(session, plan, options);
+  if (taken.taken == snapshot::Taken::standstill)
+    learn_notifiers(taken, plan, options, interrupts, result.error->round());
+  const doctor::Report report = doctor::diagnose(taken);
+  for (const doctor::Step& step : report.chain) result.chain.push_back(step.sentence);
+  const auto write = [&](std::optional<TraceFile>& file, const TraceFile::Writer& writer,
+                         std::string RunResult::* path) {
+    if (file) save(*file, writer, result, is_last, path);
+  };
+  write(files.snapshot, [&](const std::string& path) { write_snapshot(path, taken); }, &RunResult::snapshot);
+  write(files.html, [&](const std::string& path) { write_page(path, report, taken); }, &RunResult::html);
+}
+
 /// Prepares and runs one plan. Throws UsageError for what the device or the session refuses.
-RunResult run_plan(const RunPlan& plan, bool stats, Interrupts& interrupts, std::optional<TraceFile>& trace,
+RunResult run_plan(const RunPlan& plan, const RunOptions& options, Interrupts& interrupts, RunFiles& files,
                    bool is_last) {
   RunResult result;
   result.program = plan.name;
@@ -76,12 +118,16 @@ RunResult run_plan(const RunPlan& plan, bool stats, Interrupts& interrupts, std:
   bool is_prepared = false;
   try {
     Device device = Device::open(plan.backend, plan.device);
-    Session session = device.prepare(plan.program, plan.session);
+    SessionConfig config = plan.session;
+    config.keep_failure = files.snapshot || files.html;
+    Session session = device.prepare(plan.program, config);
     is_prepared = true;
     result.threads = session.threads();
     const auto start = std::chrono::steady_clock::now();
     {
-      const Interrupts::Watch watch(interrupts, session);
+      const Interrupts::Watch watch(interrupts, session, [&](int number) {
+        answer(number, plan.name, [&] { return take_snapshot(session, plan, options); });
+      });
       try {
         // A round that an interrupt stopped throws as well: what the user asked for is no failure of the program.
         if (!run_rounds(session, plan, interrupts, result)) result.interrupted = true;
@@ -94,8 +140,10 @@ RunResult run_plan(const RunPlan& plan, bool stats, Interrupts& interrupts, std:
       if (result.interrupted) result.error = interruption(result);
     }
     result.wall = std::chrono::steady_clock::now() - start;
-    if (stats) result.rooms = rooms_of(session);
-    if (trace) save(*trace, [&](const std::string& path) { session.write_trace(path); }, result, is_last);
+    if (options.stats) result.rooms = rooms_of(session);
+    if ((files.snapshot || files.html) && result.error && !result.interrupted)
+      explain_failure(session, plan, options, interrupts, files, result, is_last);
+    if (files.trace) save(*files.trace, [&](const std::string& path) { session.write_trace(path); }, result, is_last);
   } catch (const Error& error) {
     if (!is_prepared && error.code() == Code::invalid_argument) throw UsageError(one_line(error));
     result.error = error;
@@ -143,7 +191,7 @@ void report(const RunOptions& options, const std::vector<RunResult>& results) {
   }
   for (const RunResult& result : results) {
     if (result.error) report_failure(result);
-    if (result.lab) fmt::print(stderr, "{}", explanation(*result.lab));
+    fmt::print(stderr, "{}", result.lab ? explanation(*result.lab) : explanation(result.chain));
   }
 }
 
@@ -154,14 +202,14 @@ int run(const RunOptions& options) {
   const std::vector<RunPlan> plans = make_plans(options, found);
   const bool is_lab = chip_of(options.backend).has_value();
 
-  Interrupts interrupts;
+  Interrupts interrupts(is_lab ? Interrupts::OnRequest::keeps_the_default : Interrupts::OnRequest::answers);
   RunFiles files(options.files, interrupts);
 
   std::vector<RunResult> results;
   for (const RunPlan& plan : plans) {
     const bool is_last = &plan == &plans.back();
     results.push_back(is_lab ? run_in_lab(plan, options, interrupts, files, is_last)
-                             : run_plan(plan, options.stats, interrupts, files.trace, is_last));
+                             : run_plan(plan, options, interrupts, files, is_last));
     if (interrupts.requested()) break;
   }
   report(options, results);

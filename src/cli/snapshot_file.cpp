@@ -8,32 +8,47 @@
 
 #include "doctor/write.hpp"
 #include "host/json_file.hpp"
-#include "snapshot/json.hpp"
 
 namespace heddle::cli {
 
-void add_run(snapshot::Snapshot& snapshot, const RunPlan& plan, const std::string& strategy, std::uint64_t seed,
-             std::string replay) {
+void add_run(snapshot::Snapshot& snapshot, const RunPlan& plan, std::string replay) {
   snapshot.program = plan.name;
   snapshot.variant = plan.variant;
   snapshot.settings.clear();
   for (const auto& [name, value] : plan.settings) snapshot.settings.push_back({name, value});
   snapshot.recorded.emplace_back("settings");
-  snapshot.strategy = strategy;
-  snapshot.seed = seed;
   snapshot.replay = std::move(replay);
 }
 
-std::string command_of(const RunPlan& plan, const RunOptions& options, const std::string& strategy,
-                       std::uint64_t seed) {
-  std::string text = fmt::format("heddle run {} --on {} --ranks {} --rounds {} --strategy {} --seed {}",
-                                 options.program, plan.backend, plan.device.ranks, plan.rounds, strategy, seed);
+void add_run(snapshot::Snapshot& snapshot, const RunPlan& plan, const std::string& strategy, std::uint64_t seed,
+             std::string replay) {
+  add_run(snapshot, plan, std::move(replay));
+  snapshot.strategy = strategy;
+  snapshot.seed = seed;
+}
+
+namespace {
+
+std::string what_runs(const RunPlan& plan, const RunOptions& options) {
+  return fmt::format("heddle run {} --on {} --ranks {} --rounds {}", options.program, plan.backend, plan.device.ranks,
+                     plan.rounds);
+}
+
+std::string limits_of(const RunPlan& plan, const RunOptions& options) {
+  std::string text;
   for (const auto& [name, value] : plan.settings) text += fmt::format(" --set {}={}", name, value);
-  const std::pair<const char*, const std::string*> given[] = {
-      {"--fidelity", &options.lab.fidelity},   {"--faults", &options.lab.faults},
-      {"--checkers", &options.lab.checkers},   {"--values", &options.lab.values},
-      {"--task-window", &options.task_window}, {"--heap-bytes", &options.heap_bytes},
-      {"--dep-pool", &options.dep_pool}};
+  const std::pair<const char*, const std::string*> given[] = {{"--fidelity", &options.lab.fidelity},
+                                                              {"--faults", &options.lab.faults},
+                                                              {"--checkers", &options.lab.checkers},
+                                                              {"--values", &options.lab.values},
+                                                              {"--task-window", &options.task_window},
+                                                              {"--heap-bytes", &options.heap_bytes},
+                                                              {"--dep-pool", &options.dep_pool},
+                                                              {"--threads", &options.threads},
+                                                              {"--scheduler-timeout", &options.scheduler_timeout},
+                                                              {"--operation-timeout", &options.operation_timeout},
+                                                              {"--fence-timeout", &options.fence_timeout},
+                                                              {"--tensor-timeout", &options.tensor_timeout}};
   for (const auto& [name, value] : given)
     if (!value->empty()) text += fmt::format(" {} {}", name, *value);
   for (const std::string& each : options.lab.chip_set) text += fmt::format(" --chip-set {}", each);
@@ -42,10 +57,15 @@ std::string command_of(const RunPlan& plan, const RunOptions& options, const std
   return text;
 }
 
-void write_snapshot(const std::string& path, const snapshot::Snapshot& snapshot) {
-  host::JsonFile file(path);
-  file.raw(snapshot::to_json(snapshot));
-  file.close();
+}  // namespace
+
+std::string command_of(const RunPlan& plan, const RunOptions& options) {
+  return what_runs(plan, options) + limits_of(plan, options);
+}
+
+std::string command_of(const RunPlan& plan, const RunOptions& options, const std::string& strategy,
+                       std::uint64_t seed) {
+  return what_runs(plan, options) + fmt::format(" --strategy {} --seed {}", strategy, seed) + limits_of(plan, options);
 }
 
 void write_page(const std::string& path, const doctor::Report& report, const snapshot::Snapshot& snapshot) {
