@@ -176,8 +176,8 @@ TEST(Explain, WrongUseIsTold) {
   write(folder.file("x.json"), R"({"format": "heddle-snapshot", "version": 1})");
   EXPECT_THAT(run_command({"explain", folder.file("x.json"), "--snapshot", folder.file("y.json")}).err,
               HasSubstr("--snapshot: the file is no failure file"));
-  EXPECT_THAT(run_command({"run", "vector_add", "--snapshot", folder.file("y.json")}).err,
-              HasSubstr("--snapshot: host has no chips to look at"));
+  EXPECT_THAT(run_command({"run", "vector_add", "--on", "lab:host", "--snapshot", folder.file("y.json")}).err,
+              HasSubstr("--snapshot: lab:host has no chips to look at"));
 }
 
 }  // namespace

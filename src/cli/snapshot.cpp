@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,13 +42,24 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// Whether the process's first thread leaves SIGUSR1 to one that answers; by default it would end the process.
-bool answers(int pid) {
+/// The signals that the process's first thread blocks, as bits.
+std::uint64_t blocked_by(int pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   constexpr std::string_view key = "SigBlk:";
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    return (std::strtoull(line.c_str() + key.size(), nullptr, 16) >> (SIGUSR1 - 1) & 1U) != 0;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 16);
+  return 0;
+}
+
+/// Whether it leaves SIGUSR1 to a thread that answers; by default it would end the process. One that blocks SIGUSR2 as
+/// well is in the middle of starting a thread.
+bool answers(int pid) {
+  const auto has = [](std::uint64_t blocked, int signal) { return (blocked >> (signal - 1) & 1U) != 0; };
+  for (int looks = 0; looks < 100; ++looks) {
+    const std::uint64_t blocked = blocked_by(pid);
+    if (!has(blocked, SIGUSR1)) return false;
+    if (!has(blocked, SIGUSR2)) return true;
+    std::this_thread::sleep_for(between_looks);
   }
   return false;
 }

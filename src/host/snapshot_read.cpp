@@ -14,7 +14,7 @@ namespace {
 using E = base::HostEnvironment;
 
 // An orchestrator is inside for microseconds, unless its thread has no core.
-constexpr std::chrono::milliseconds patience{500};
+constexpr std::chrono::milliseconds gate_patience{500};
 
 class Reader {
  public:
@@ -25,7 +25,7 @@ class Reader {
     all_.ranks.resize(static_cast<std::size_t>(engine_.ranks()));
     std::vector<graph::Gate<E>*> gates;
     for (int r = 0; r < engine_.ranks(); ++r) gates.push_back(&engine_.rank(r).core().gate());
-    const graph::Look look(std::move(gates), patience);
+    const graph::Look look(std::move(gates), gate_patience);
     // In this order: what ends in between is then seen to have ended, and not forgotten.
     for (int r = 0; r < engine_.ranks(); ++r) waits(r);
     for (std::uint32_t w = 0; w < engine_.pool().size(); ++w) worker(w, look);

@@ -76,8 +76,9 @@ class Tail {
           tasks_.emplace(key(records[i].rank, records[i].task), nullptr);
         }
     }
-    std::stable_sort(newest_.begin(), newest_.end(),
-                     [](const auto& left, const auto& right) { return left.first.end_ticks < right.first.end_ticks; });
+    std::sort(newest_.begin(), newest_.end(), [](const auto& left, const auto& right) {
+      return std::pair(left.first.end_ticks, left.second) < std::pair(right.first.end_ticks, right.second);
+    });
   }
 
   std::uint64_t time(std::uint64_t ticks) const {

@@ -13,7 +13,7 @@ namespace {
 using State = WorkerRecord::State;
 
 constexpr std::size_t callers_most = 16;
-constexpr std::chrono::milliseconds patience{100};  // with an orchestrator that submits
+constexpr std::chrono::milliseconds submit_patience{100};  // with an orchestrator that submits
 
 WorkerRecord idle_record(std::uint32_t worker) {
   WorkerRecord record;
@@ -77,7 +77,7 @@ std::vector<bool> Trap::identify(const std::vector<std::uint32_t>& workers, cons
                                  std::vector<WorkerRecord>& records) const {
   std::vector<graph::Gate<base::HostEnvironment>*> gates;
   for (int r = 0; r < engine_.ranks(); ++r) gates.push_back(&engine_.rank(r).core().gate());
-  const graph::Look look(std::move(gates), patience);
+  const graph::Look look(std::move(gates), submit_patience);
   std::vector<bool> in_block;
   for (std::size_t i = 0; i < workers.size(); ++i)
     in_block.push_back(identify(running[i], workers[i], records[workers[i]]));
