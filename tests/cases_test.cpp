@@ -57,7 +57,8 @@ std::vector<std::string> case_names(bool controls) {
 }
 
 std::shared_ptr<ProgramBase> program(const std::string& name, const lab::Settings& settings) {
-  return cli::create_program(cli::find_program(name, {HEDDLE_TEST_CASE_DIR}), settings);
+  return cli::create_program(cli::find_program(case_of(name).program, {HEDDLE_TEST_CASE_DIR, HEDDLE_TEST_PROGRAM_DIR}),
+                             settings);
 }
 
 lab::Runner runner_of(const std::string& name, const lab::Settings& settings) {
@@ -132,6 +133,7 @@ TEST_P(Gallery, IsDescribed) {
   EXPECT_TRUE(contains({"program", "fault", "runtime", "control"}, about_.at("kind")));
   for (const char* key : {"source", "summary", "what_happens", "in_the_wild"})
     EXPECT_FALSE(about_.at(key).get<std::string>().empty()) << key;
+  if (!case_.has_own_program) return;
   const Defaults defaults = program(GetParam(), {})->defaults();
   EXPECT_EQ(defaults.ranks, case_.spec.ranks);
   EXPECT_EQ(defaults.rounds, case_.spec.rounds);

@@ -48,7 +48,8 @@ std::vector<std::string> faulty_cases() {
 }
 
 std::shared_ptr<ProgramBase> program(const std::string& name) {
-  return cli::create_program(cli::find_program(name, {HEDDLE_TEST_CASE_DIR}), {});
+  const std::string wanted = cli::read_case((folder / name / "case.json").string()).program;
+  return cli::create_program(cli::find_program(wanted, {HEDDLE_TEST_CASE_DIR, HEDDLE_TEST_PROGRAM_DIR}), {});
 }
 
 lab::RunSpec spec_of(const std::string& name) { return cli::read_case((folder / name / "case.json").string()).spec; }
@@ -118,8 +119,9 @@ TEST_P(DoctorOfTheGallery, SaysWhatTheLaboratorySays) {
     EXPECT_TRUE(!is_known || text.find(word) != std::string::npos) << word << " is not in\n" << text;
   }
 
-  // What checkers find is not in the state of the chips.
+  // What checkers find is not in the state of the chips, nor is what a rank's program was refused.
   if (error.code() >= Code::race && error.code() < Code::no_progress) return;
+  if (error.code() == Code::window_mismatch) return;
   read.outcome.reset();
   const doctor::Report alone = doctor::diagnose(read);
   const std::string own = doctor::to_text(alone, read);
@@ -131,7 +133,10 @@ TEST_P(DoctorOfTheGallery, SaysWhatTheLaboratorySays) {
   const bool is_kept = std::any_of(alone.waits.begin(), alone.waits.end(), [&](const doctor::WaitReport& wait) {
     return wait.is_cause && wait.who.rank == error.rank() && wait.who.name == error.task();
   });
-  EXPECT_TRUE(alone.culprit.name == error.task() || is_kept) << own << error.report();
+  // Of a core that never ends a task the doctor names the core.
+  const bool is_on_core =
+      alone.culprit.kind == doctor::Party::Kind::core && alone.sentence.find(error.task()) != std::string::npos;
+  EXPECT_TRUE(alone.culprit.name == error.task() || is_kept || is_on_core) << own << error.report();
   EXPECT_FALSE(alone.chain.empty()) << own;
   EXPECT_TRUE(alone.is_proved) << own;
 }

@@ -32,6 +32,7 @@ lab::RunSpec spec_of(const Json& run, CaseFile& about) {
   } else {
     spec.checkers = run.at("checkers").get<std::vector<std::string>>();
   }
+  spec.values = run.value("values", true);
   if (run.contains("faults")) spec.faults = run.at("faults").get<std::map<std::string, std::uint32_t>>();
   if (!run.contains("session")) return spec;
   for (const auto& [name, value] : run.at("session").items()) {
@@ -49,20 +50,22 @@ lab::RunSpec spec_of(const Json& run, CaseFile& about) {
 }  // namespace
 
 std::string CaseFile::hunt_command() const {
-  std::string text = "heddle hunt " + name;
+  std::string text = "heddle hunt " + program;
+  if (!has_own_program) text += fmt::format(" --ranks {} --rounds {}", spec.ranks, spec.rounds);
   if (spec.chip != "a2a3") text += " --on lab:" + spec.chip;
   for (const std::string& each : chip_set) text += " --chip-set " + each;
   std::string faults;
   for (const auto& [fault, count] : spec.faults)
     faults += fmt::format("{}{}:{}", faults.empty() ? "" : ",", fault, count);
   if (!faults.empty()) text += " --faults " + faults;
+  if (!spec.values) text += " --values off";
   for (const auto& [option, value] : session) text += fmt::format(" --{} {}", option, value);
   return text;
 }
 
 lab::RunSpec CaseFile::right_spec() const {
   lab::RunSpec right = spec;
-  right.faults.clear();
+  if (is_faulty()) right.faults.clear();
   return right;
 }
 
@@ -77,6 +80,8 @@ CaseFile read_case(const std::string& path) {
     const Json json = Json::parse(file);
     CaseFile about;
     about.name = json.at("name");
+    about.program = json.value("program", about.name);
+    about.has_own_program = !json.contains("program");
     about.kind = json.at("kind");
     about.source = json.at("source");
     about.summary = json.at("summary");

@@ -12,7 +12,9 @@
 namespace heddle::cli {
 
 struct CaseFile {
-  std::string name, kind, source, summary, what_happens, in_the_wild;
+  std::string name, program;
+  bool has_own_program = true;  ///< it lies beside the description, and not in programs/
+  std::string kind, source, summary, what_happens, in_the_wild;
   lab::RunSpec spec;
   std::vector<std::string> strategies;
   std::vector<std::string> chip_set;                         ///< "clusters=1", as --chip-set has it
@@ -21,7 +23,7 @@ struct CaseFile {
 
   /// Of kind program the program has the fault, and a parameter `repaired`; of kind fault the run is given one.
   bool is_faulty() const { return kind == "program" || kind == "fault"; }
-  /// What has to pass.
+  /// What has to pass: of a faulty case the one that is right, of others the case as it is.
   lab::RunSpec right_spec() const;
   lab::Settings right_settings() const;
   /// How a user hunts it: "heddle hunt NAME --chip-set clusters=1".

@@ -157,7 +157,7 @@ CaseShown show_case(const CaseRun& run, const FoundProgram& program) {
       snapshot_of(create_program(program, {}), run.failure->spec, run.failure->schedule);
   if (!taken) return {run.verdict + "\n  " + run.sentence + "\n", doctor::draw_passed(run.verdict)};
   RunPlan plan;
-  plan.name = run.about.name;
+  plan.name = run.about.program;
   const lab::Schedule& schedule = run.failure->schedule;
   // Where a hunt from that seed begins it finds the same again.
   add_run(*taken, plan, schedule.strategy, schedule.seed,

@@ -132,7 +132,7 @@ int cases(const CasesOptions& options) {
   std::vector<FoundProgram> programs;
   std::vector<CaseRun> runs;
   for (const CaseFile& each : all) {
-    programs.push_back(find_program(each.name, folders));
+    programs.push_back(find_program(each.program, folders));
     runs.push_back(run_case(each, programs.back(), config));
     if (runs.back().stalled) {
       const lab::StalledRun& stalled = *runs.back().stalled;

@@ -56,7 +56,8 @@ std::string section_of(const CaseRun& run, const CaseConfig& config) {
     text += fmt::format("- passes {} here\n", count_of(run.passed, "schedule"));
   }
   text += fmt::format("- `{}`\n", about.hunt_command());
-  text += fmt::format("- [program](../cases/{0}/{0}.cpp), [report](../cases/{0}/report.txt)\n\n", about.name);
+  const std::string at = about.has_own_program ? "cases/" + about.name : "programs";
+  text += fmt::format("- [program](../{}/{}.cpp), [report](../cases/{}/report.txt)\n\n", at, about.program, about.name);
   return text;
 }
 
