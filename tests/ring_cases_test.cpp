@@ -12,6 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "cli/program_loader.hpp"
+#include "cli/run_plan.hpp"
+
 namespace heddle {
 namespace {
 
@@ -45,6 +48,17 @@ class RingCases : public testing::Test {
       outcome.error = error;
     }
     return outcome;
+  }
+
+  // A program of the gallery.
+  Session prepare(const std::string& name, const cli::Settings& settings, const SessionConfig& config) {
+    return device_.prepare(cli::create_program(cli::find_program(name, {HEDDLE_TEST_CASE_DIR}), settings), config);
+  }
+  static RoundStatistics checked_round(Session& session) {
+    session.fill(0, 0);
+    const RoundStatistics statistics = session.run();
+    session.check(0, 0);
+    return statistics;
   }
 
   // The program fails for lack of `setting`, names the least value, and that is the least: it passes, `less` under it
@@ -211,20 +225,8 @@ TEST_F(RingCases, ADependencyPoolThatAScopeHoldsIsNamedWithItsHolder) {
 }
 
 TEST_F(RingCases, MoreThanHalfAMillionTasksPassThroughAWindowOfSixteenThousand) {
-  static constexpr int steps = 513, in_step = 1024;
-  static_assert(steps * in_step == 525'312);
-  std::vector<std::uint32_t> cells(in_step, 0);
-  const auto body = [&](Orchestrator& graph) {
-    const auto add = [](Block&, const View<std::uint32_t, 1>& cell) { ++cell(0); };
-    for (int step = 0; step < steps; ++step) {
-      const Scope scope = graph.scope();
-      for (auto& cell : cells) graph.submit("add", vector_core, add, inout(wrap(&cell, 1)));
-    }
-  };
-  const Outcome outcome = run(ring(16384), body);
-  EXPECT_EQ(outcome.code(), Code::ok) << outcome.message();
-  EXPECT_EQ(outcome.statistics.tasks, 525'312U);
-  EXPECT_EQ(cells, std::vector<std::uint32_t>(in_step, steps));
+  Session session = prepare("many_through_few", {{"steps", "513"}, {"in_step", "1024"}}, ring(16384));
+  EXPECT_EQ(checked_round(session).tasks, 525'312U);
 }
 
 // A kernel that outlasts the scheduler's patience many times over, behind which everything waits, is slow and no more.
@@ -251,37 +253,11 @@ TEST_F(RingCases, ASlowTaskThatHoldsAFullRingRaisesNoAlarm) {
 // Rounds end with empty rings that stand wherever the last task left them: window, heap and pool are whole all the
 // same.
 TEST_F(RingCases, AnEmptyRingServesItsWholeCapacityWhereverItIsParked) {
-  static constexpr std::uint64_t heap = 5 * 1024;
-  static constexpr int window = 7, pool = 5;
-  struct Parked {
-    void rank(Orchestrator& graph, const Io&) const {
-      if (graph.round() % 2 == 0)
-        park(graph, graph.round() / 2);
-      else
-        all(graph);
-    }
-    static void park(Orchestrator& graph, std::int64_t by) {
-      for (std::int64_t i = 0; i < by % window; ++i) graph.submit("park", vector_core, nothing);
-      const auto first = graph.submit("first", vector_core, nothing);
-      graph.submit(
-          "heap", vector_core, [](Block&, const View<std::uint8_t, 1>&) {},
-          new_tensor<std::uint8_t>(1024 * (by % 5 + 1)), after(first));
-    }
-    static void all(Orchestrator& graph) {
-      const auto fill = [](Block&, const View<std::uint8_t, 1>& out) {
-        for (auto& byte : out.span()) byte = 7;
-      };
-      const auto whole = graph.submit("whole", vector_core, fill, new_tensor<std::uint8_t>(std::int64_t{heap}));
-      std::vector<TaskHandle> before{whole};
-      while (before.size() < pool) before.push_back(graph.submit("before", vector_core, nothing));
-      graph.submit("consumer", vector_core, nothing, after(std::span<const TaskHandle>(before)));
-      graph.submit("last", vector_core, nothing);
-    }
-  };
-  Session session = device_.prepare(Parked{}, ring(window + 2, heap, pool));
-  for (int round = 0; round < 4 * window * 5; ++round) ASSERT_NO_THROW(session.run()) << "round " << round;
+  static constexpr std::uint64_t heap = 8 * 1024;
+  Session session = prepare("parked_ring", {}, ring(7, heap, 5));
+  for (int round = 0; round < 4 * 7 * 8; ++round) ASSERT_NO_THROW(session.run()) << "round " << round;
   // The same capacity after tasks of the same round, through scopes that have ended.
-  for (std::int64_t kib = 1; kib <= 5; ++kib) {
+  for (std::int64_t kib = 1; kib <= 8; ++kib) {
     const Outcome outcome = run(ring(8, heap), [kib](Orchestrator& graph) {
       for (const std::int64_t bytes : {1024 * kib, std::int64_t{heap}, std::int64_t{heap}}) {
         const Scope scope = graph.scope();
@@ -294,36 +270,10 @@ TEST_F(RingCases, AnEmptyRingServesItsWholeCapacityWhereverItIsParked) {
   }
 }
 
-// Each write waits until all 256 have begun and the reads are submitted: an edge among the writes would be a deadlock.
+// Each write ends when all 256 have begun: an edge among them would be a deadlock.
 TEST_F(RingCases, DisjointViewsAreWrittenTogetherAndReadWhole) {
-  static constexpr std::int64_t side = 16, tile = 4, reads = 8;
-  std::vector<std::uint32_t> memory(side * tile * side * tile, 0);
-  std::vector<std::uint64_t> sums(reads, 0);
-  const auto body = [&](Orchestrator& graph) {
-    const auto gate = graph.window("gate").signals<std::int64_t>().mine()[0];
-    const auto all = wrap(memory.data(), side * tile, side * tile);
-    const auto write = [gate](Block& block, const View<std::uint32_t, 2>& out, std::uint32_t number) {
-      for (std::int64_t row = 0; row < tile; ++row)
-        for (std::int64_t column = 0; column < tile; ++column) out(row, column) = number;
-      block.notify(gate, 1, Notify::add);
-      block.wait(gate, Compare::ge, side * side + 1);
-    };
-    for (std::int64_t i = 0; i < side * side; ++i)
-      graph.submit("write", vector_core, write, out(all.view({i / side * tile, i % side * tile}, {tile, tile})),
-                   static_cast<std::uint32_t>(i));
-    for (auto& sum : sums) {
-      const auto read = [](Block&, const View<const std::uint32_t, 2>& whole, const View<std::uint64_t, 1>& out) {
-        for (const std::uint32_t element : whole.span()) out(0) += element;
-      };
-      graph.submit("read", vector_core, read, in(all), inout(wrap(&sum, 1)));
-    }
-    graph.submit("release", vector_core, [gate](Block& block) { block.notify(gate, 1, Notify::add); });
-  };
-  const Outcome outcome = run(ring(1024), body);
-  EXPECT_EQ(outcome.code(), Code::ok) << outcome.message();
-  EXPECT_EQ(outcome.statistics.edges, static_cast<std::uint64_t>(side * side * reads));
-  const std::uint64_t expected = tile * tile * (side * side * (side * side - 1) / 2);
-  EXPECT_EQ(sums, std::vector<std::uint64_t>(reads, expected));
+  Session session = prepare("disjoint_views", {}, ring(1024));
+  EXPECT_EQ(checked_round(session).edges, 16U * 16U * 8U);
 }
 
 TEST_F(RingCases, AHundredProducersEachPrecedeSixtyFourConsumers) {
