@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Disjoint tiles of one matrix are written by a task each, and the matrix is then read whole. No writer is complete
-// before all of them have begun, so that an edge among them, which no byte asks for, stops the program.
+// before all of them have begun and the readers are submitted, so that an edge among them, which no byte asks for,
+// stops the program.
 #include <algorithm>
 #include <heddle/heddle.hpp>
 
@@ -28,7 +29,7 @@ struct DisjointViews {
     const auto begun = graph.window("begun").signals<std::int64_t>();
     const auto matrix = io.output<std::int32_t, 2>("matrix");
     const auto sums = io.output<std::int64_t>("sums");
-    const auto all = (graph.round() + 1) * side * side;
+    const auto all = (graph.round() + 1) * (side * side + 1);
     const auto write = [=, self = graph.rank()](Block& block, View<std::int32_t, 2> out, std::int32_t number) {
       block.notify(begun.at(self)[0], 1, Notify::add);
       for (std::int64_t row = 0; row < out.shape(0); ++row)
@@ -45,6 +46,8 @@ struct DisjointViews {
             for (const std::int32_t each : whole.span()) sum(0) += each;
           },
           in(matrix), out(sums.rows(i, 1)));
+    graph.submit("release", vector_core,
+                 [=, self = graph.rank()](Block& block) { block.notify(begun.at(self)[0], 1, Notify::add); });
   }
 
   void check(const HostIo& io) const {
