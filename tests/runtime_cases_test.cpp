@@ -105,7 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Known{"drain_no_exit", "chip_drain_no_exit", unexplained, "kept back by the drain for cohort"},
                     Known{"queue_full_spins", "chip_queue_full_spins", "LIVELOCK (proved)",
                           "asks for ever for room in the queue of candidates"},
-                    Known{"overtaken_gang", "chip_overtaken_gang", "STARVED (proved)", "task cohort of rank 0"}),
+                    Known{"overtaken_gang", "chip_overtaken_gang", "STARVED (proved)", "task cohort of rank 0"},
+                    Known{"parked_ring", "ring_parked", "DEADLOCK (proved)", "heap_ring_deadlock"},
+                    Known{"disjoint_views", "region_bounding_box", "DEADLOCK (proved)", "signal_deadlock"}),
     [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

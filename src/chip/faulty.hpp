@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/environment.hpp"
+#include "base/faulty.hpp"
 
 namespace heddle::chip {
 
-// Whether a test has put the fault with this name in. No environment of a real machine has any.
-template <base::Environment E>
-bool faulty([[maybe_unused]] const char* name) {
-  if constexpr (requires { E::mutant(name); }) {
-    return E::mutant(name);
-  } else {
-    return false;
-  }
-}
+using base::faulty;
 
 // For such a fault: the caller looks again and again for what is named, and nothing else. In the lab a report names it
 // when nothing else is left that could happen.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/cancelled.hpp"
+#include "base/faulty.hpp"
 #include "graph/early.hpp"
 #include "graph/gate.hpp"
 #include "graph/region_map.hpp"
@@ -343,7 +344,9 @@ class OrchestratorCore final : public heddle::detail::OrchestratorServices {
   }
 
   static Region region_of(const heddle::detail::ArgRecord& arg) {
-    return Region::from_view(arg.data, arg.rank, arg.shape, arg.stride, arg.element_bytes);
+    const Region region = Region::from_view(arg.data, arg.rank, arg.shape, arg.stride, arg.element_bytes);
+    if (!base::faulty<E>("region_bounding_box")) return region;
+    return Region::contiguous(arg.data, region.extent);
   }
   static bool inferred(const heddle::detail::ArgRecord& arg) {
     return arg.tag == heddle::detail::Tag::in || arg.tag == heddle::detail::Tag::out ||
