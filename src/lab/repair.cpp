@@ -17,7 +17,7 @@ constexpr std::size_t quick_failures = 8;  // failing schedules that a change ha
 constexpr std::size_t edges_most = 3;      // that are reported
 constexpr std::uint64_t clusters_most = 4096;
 
-struct Change {
+struct Attempt {
   std::string name, advice;
   RunSpec spec;
   std::optional<NamedEdge> edge;
@@ -101,15 +101,15 @@ class Search {
       rings();
       return;
     }
-    std::vector<Change> changes = edges();
+    std::vector<Attempt> changes = edges();
     surroundings(changes);
     all_ = changes.size();
-    for (const Change& change : changes) (void)stands(change);
+    for (const Attempt& change : changes) (void)stands(change);
     if (code == static_cast<std::uint16_t>(Code::core_deadlock)) cores();
   }
 
-  std::vector<Change> edges() const {
-    std::vector<Change> changes;
+  std::vector<Attempt> edges() const {
+    std::vector<Attempt> changes;
     for (const NamedEdge& pair : names_->pairs()) {
       changes.push_back({"edge " + pair.from + " -> " + pair.to,
                          "submit " + pair.to + " with after(…) of the tasks " + pair.from +
@@ -119,7 +119,7 @@ class Search {
     return changes;
   }
 
-  void surroundings(std::vector<Change>& changes) const {
+  void surroundings(std::vector<Attempt>& changes) const {
     const Surroundings around = surroundings_of(spec_.chip_set);
     const auto add = [&](const char* name, const char* advice) -> RunSpec& {
       changes.push_back({name, advice, spec_, {}});
@@ -137,7 +137,7 @@ class Search {
   }
 
   // Whether no schedule fails with it. Then it is reported; otherwise only the failing ones are run.
-  bool stands(const Change& change, bool is_reported = true) {
+  bool stands(const Attempt& change, bool is_reported = true) {
     if (!may_go_on()) return false;
     ++report_.changes;
     if (repairer_.progress) repairer_.progress(change.name, report_.changes, std::max(all_, report_.changes));
@@ -167,7 +167,7 @@ class Search {
   template <class Set>
   void size(const std::string& option, std::uint64_t from, std::uint64_t step, std::uint64_t most, Set&& set) {
     const auto with = [&](std::uint64_t value) {
-      Change change{option + " " + std::to_string(value), "prepare the session with at least this size", spec_, {}};
+      Attempt change{option + " " + std::to_string(value), "prepare the session with at least this size", spec_, {}};
       set(change.spec, value);
       return change;
     };
@@ -205,7 +205,7 @@ class Search {
   void cores() {
     const std::uint64_t have = chip_config(spec_.chip, spec_.chip_set).geometry.clusters;
     for (std::uint64_t count = have * 2; count <= clusters_most; count *= 2) {
-      Change change{
+      Attempt change{
           "--chip-set clusters=" + std::to_string(count),
           "waits hold cores that others need: complete the waiting tasks by completes_when, which holds none, "
           "or run fewer of them at a time",
