@@ -2,6 +2,8 @@
 #include "lab/repair.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "lab/chips/chips.hpp"
@@ -30,9 +32,9 @@ bool is_of_rings(std::uint16_t code) {
   return false;
 }
 
-class Search {
+class RepairSearch {
  public:
-  Search(const RepairConfig& config, const Repairer& repairer)
+  RepairSearch(const RepairConfig& config, const Repairer& repairer)
       : config_(config), repairer_(repairer), spec_(config.failure.spec), begun_(Clock::now()) {}
 
   RepairReport run() {
@@ -218,11 +220,14 @@ class Search {
 
   // Edges that cost the least time first, and only some of them; then what else there is, as it was tried.
   void order() {
-    const auto is_edge = [](const Repair& repair) { return repair.change.starts_with("edge "); };
-    auto& all = report_.repairs;
-    const auto end = std::stable_partition(all.begin(), all.end(), is_edge);
-    std::stable_sort(all.begin(), end, [](const Repair& a, const Repair& b) { return a.slower < b.slower; });
-    if (end - all.begin() > static_cast<std::ptrdiff_t>(edges_most)) all.erase(all.begin() + edges_most, end);
+    std::vector<Repair> edges, others;
+    for (Repair& each : report_.repairs) (each.change.starts_with("edge ") ? edges : others).push_back(std::move(each));
+    std::sort(edges.begin(), edges.end(), [](const Repair& a, const Repair& b) {
+      return std::tie(a.slower, a.change) < std::tie(b.slower, b.change);
+    });
+    if (edges.size() > edges_most) edges.resize(edges_most);
+    std::move(others.begin(), others.end(), std::back_inserter(edges));
+    report_.repairs = std::move(edges);
   }
 
   const RepairConfig& config_;
@@ -240,6 +245,8 @@ class Search {
 
 }  // namespace
 
-RepairReport repair(const RepairConfig& config, const Repairer& repairer) { return Search(config, repairer).run(); }
+RepairReport repair(const RepairConfig& config, const Repairer& repairer) {
+  return RepairSearch(config, repairer).run();
+}
 
 }  // namespace heddle::lab
