@@ -149,7 +149,9 @@ TEST(HostSnapshot, OfAProgramThatGoesOnNeverProvesAnything) {
     std::vector<int> cells(16);
     for (int i = 0; i < 2'000 && go_on; ++i) {
       const Scope scope = graph.scope();
-      graph.submit("link", vector_core, [](Block&, View<int> cell) { ++cell(0); }, inout(wrap(&cells[i % 16], 1)));
+      graph.submit(
+          "link", vector_core, [](Block&, View<int> cell) { ++cell(0); },
+          inout(wrap(&cells[static_cast<std::size_t>(i) % 16], 1)));
       if (i % 8 == 0) graph.submit("tells", vector_core, [=](Block& block) { block.notify(next, 1, Notify::add); });
       if (i % 8 == 0)
         graph.submit("hears", vector_core, [=](Block& block) { block.wait(own, Compare::ge, i / 8 + 1); });

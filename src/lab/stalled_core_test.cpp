@@ -101,7 +101,8 @@ TEST(WithheldFinish, StopsTheCoreAndNotWhatFollowsTheTaskThatItHadEnded) {
     EXPECT_GE(result.virtual_ns, bound);
     // All but the pending task, and the one that waits for it if there is one.
     const std::uint64_t kept = result.error->task() == "part" ? 2 : 1;
-    EXPECT_EQ(result.blocks, 2 * Pairs::parts * (result.rounds_done + 1) - kept) << result.sentence;
+    EXPECT_EQ(result.blocks, static_cast<std::uint64_t>(2 * Pairs::parts * (result.rounds_done + 1)) - kept)
+        << result.sentence;
   }
 }
 
