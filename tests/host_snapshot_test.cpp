@@ -161,7 +161,7 @@ TEST(HostSnapshot, OfAProgramThatGoesOnNeverProvesAnything) {
   });
   Session session = device.prepare(mendable.program());
   std::atomic<bool> is_over{false};
-  std::thread rounds([&] {
+  std::jthread rounds([&] {
     session.run();
     is_over = true;
   });

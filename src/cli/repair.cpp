@@ -52,7 +52,6 @@ OrderedJson json_of(const lab::RepairReport& report) {
     repairs.push_back({{"change", repair.change},
                        {"advice", repair.advice},
                        {"schedules", repair.schedules},
-                       {"failures", 0},
                        {"proved", repair.is_proved},
                        {"time", repair.slower}});
   }

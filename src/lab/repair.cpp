@@ -85,8 +85,8 @@ class RepairSearch {
     const auto watched = with_names(program_, names_);
     length_hint_ = report_.result.choices;
     failing_.push_back(config_.failure.schedule);
-    const auto half = config_.time == std::chrono::nanoseconds::max() ? config_.time : config_.time / 4;
-    for (std::uint64_t i = 0; i < config_.schedules && may_go_on() && Clock::now() - begun_ < half; ++i) {
+    const auto share = config_.time == std::chrono::nanoseconds::max() ? config_.time : config_.time / 4;
+    for (std::uint64_t i = 0; i < config_.schedules && may_go_on() && Clock::now() - begun_ < share; ++i) {
       const RunResult result = run_one(watched, spec_, schedule(i));
       times_.push_back(result.passed() ? result.virtual_ns : 0);
       if (result.passed()) continue;
@@ -147,7 +147,7 @@ class RepairSearch {
     const auto fails = [&](const Schedule& how) { return !run_one(program, change.spec, how).passed(); };
     if (std::any_of(failing_.begin(), failing_.end(), fails)) return false;
     if (!is_reported) return true;
-    Repair made{change.name, change.advice, 0, 1, true};
+    Repair made{change.name, change.advice, 0, 1, report_.failures != 0};
     std::uint64_t with = 0, without = 0;
     for (std::uint64_t i = 0; i < report_.schedules; ++i) {
       if (!may_go_on()) {

@@ -30,7 +30,7 @@ struct Repair {
   std::string advice;           // what to write
   std::uint64_t schedules = 0;  // that were run with it, and passed
   double slower = 1;            // virtual time with it, of that without: of the schedules that pass either way
-  bool is_proved = false;       // all schedules were run
+  bool is_proved = false;       // all schedules were run, and some of them fail without it
 };
 
 struct RepairReport {

@@ -90,14 +90,14 @@ class EdgeServices final : public Services {
 
 class NameServices final : public Services {
  public:
-  NameServices(OrchestratorServices& inner, NamesSeen& names) : Services(inner), names_(names) {}
+  NameServices(OrchestratorServices& inner, const std::shared_ptr<NamesSeen>& names) : Services(inner), names_(names) {}
   Placement place(TaskRequest& request) override {
-    names_.submitted(rank, request.name.text);
+    names_->submitted(rank, request.name.text);
     return Services::place(request);
   }
 
  private:
-  NamesSeen& names_;
+  const std::shared_ptr<NamesSeen>& names_;
 };
 
 // A program whose ranks are given other services.
@@ -111,15 +111,9 @@ class Wrapped final : public ProgramBase {
   int phases() const override { return inner_->phases(); }
   void plan(Plan& plan) const override { inner_->plan(plan); }
   void rank(Orchestrator& graph, const Io& io) const override {
-    if constexpr (requires { *extra_; }) {
-      Made made(graph.services(), *extra_);
-      Orchestrator orchestrator(made);
-      inner_->rank(orchestrator, io);
-    } else {
-      Made made(graph.services(), extra_);
-      Orchestrator orchestrator(made);
-      inner_->rank(orchestrator, io);
-    }
+    Made made(graph.services(), extra_);
+    Orchestrator orchestrator(made);
+    inner_->rank(orchestrator, io);
   }
   void fill(HostIo& io) const override { inner_->fill(io); }
   void check(const HostIo& io) const override { inner_->check(io); }
